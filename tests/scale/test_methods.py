@@ -50,13 +50,13 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
 
 
 def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_sample(monkeypatch):
-    monkeypatch.setattr(run, "weigh_vote", lambda *sample, **given: given)
+    monkeypatch.setattr(run, "weigh_vote", lambda sample, scores, *given, **named: (*given, named))
     asked = SimpleNamespace(
         source_sample=(["a"], ["x"]), target_sample=["b"], classes=["x", "y"], views={}, notes=[], candidates="tried",
         facts=SimpleNamespace(labels=Counter(x=4, y=3)),
     )  # fmt: skip
     model = SimpleNamespace(text_scores=lambda texts, views: texts)
-    assert run.Run._weigh(asked, model) == {"candidates": "tried", "n_source": 7}
+    assert run.Run._weigh(asked, model) == ("tried", {"n_source": 7})
 
 
 def test_words_and_pairs_beyond_the_limit_are_counted_together(monkeypatch):

@@ -24,7 +24,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {_key(key): plain(part) for key, part in value.items()}
+        return {key if isinstance(key, str) else as_text(key): plain(part) for key, part in value.items()}
     if is_structure(value):
         return [plain(part) for part in value]
     return value
@@ -78,13 +78,18 @@ def cell_content(cell: Any) -> str:
     return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
 
 
+def to_float(value: Any) -> float | None:
+    """What Python reads as a number, also NaN and infinity; None for anything else."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
 def as_number(text: str) -> float | None:
     """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) and "_" not in text else None
+    number = to_float(text)
+    return None if number is None or not math.isfinite(number) or "_" in text else number
 
 
 def label_cells(cells: list) -> list[str | None]:
@@ -96,10 +101,6 @@ def label_cells(cells: list) -> list[str | None]:
 def bare_cells(cells: list) -> list:
     """Cells without the apostrophe that keeps spreadsheets from running them; only ids, texts and labels lose it."""
     return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
-
-
-def _key(key: Any) -> str:
-    return key if isinstance(key, str) else as_text(key)
 
 
 # -- Cells that a spreadsheet would run as formulas: an apostrophe put before them in csv and tsv, and taken off again

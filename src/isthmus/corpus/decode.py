@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import islice
 
 from isthmus.exceptions import DataError
 
@@ -37,9 +38,9 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
                 raise _broken(
                     data, name, error, f"it begins with the mark of {encoding}, but some bytes are damaged"
                 ) from None
-            _refuse_nul("\0" in text, name, text.find("\0"))
+            _refuse_nul(name, text.find("\0"))
             return text, encoding, []
-    _refuse_nul(b"\0" in data, name, data.find(b"\0"))
+    _refuse_nul(name, data.find(b"\0"))
     try:
         return data.decode("utf-8"), "utf-8", []
     except UnicodeDecodeError as error:
@@ -70,8 +71,8 @@ def shown_name(name: str) -> str:
     return "".join(char if char.isprintable() else "\ufffd" for char in name)
 
 
-def _refuse_nul(found: bool, name: str, at: int) -> None:
-    if found:
+def _refuse_nul(name: str, at: int) -> None:
+    if at >= 0:
         raise DataError(
             f"{name} holds NUL bytes (the first at position {at:,}), so it is not a plain text file; "
             "save it again as UTF-8 text (csv or jsonl).",
@@ -97,15 +98,8 @@ def _try(data: bytes, encoding: str) -> str | None:
 
 def _mostly_utf8(data: bytes) -> bool:
     """Whether most runs of bytes above ASCII are sound UTF-8: then the rest is damage, not another encoding."""
-    sound = broken = 0
-    for match in _HIGH.finditer(data):
-        if _try(match.group(), "utf-8") is None:
-            broken += 1
-        else:
-            sound += 1
-        if sound + broken >= 10_000:
-            break
-    return sound > broken
+    sound = [_try(match.group(), "utf-8") is not None for match in islice(_HIGH.finditer(data), 10_000)]
+    return 2 * sum(sound) > len(sound)
 
 
 def _looks_chinese(text: str) -> bool:

@@ -23,28 +23,15 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Labelled:
-    """Columns of a table that other tools have a place for; cells of one row share a position.
-
-    Attributes
-    ----------
-    ids, texts : sequences of str
-    labels : sequence of (str or None)
-    guesses : bool
-        Whether the labels were given by a model, to be looked at, and not by a person.
-    confidence : sequence of float, or None
-    others : dict of str to list
-        Further columns, carried along where the tool has room for them.
-    by : str
-        Which model gave the labels.
-    """
+    """Columns of a table that other tools have a place for; cells of one row share a position."""
 
     ids: Sequence[str]
     texts: Sequence[str]
     labels: Sequence[str | None]
-    guesses: bool = True
+    guesses: bool = True  # whether a model gave the labels, to be looked at, and not a person
     confidence: Sequence[float | None] | None = None
-    others: Mapping[str, list] | None = None
-    by: str = "isthmus"
+    others: Mapping[str, list] | None = None  # carried along where the tool has room for them
+    by: str = "isthmus"  # which model gave the labels
 
     def rows(self) -> Iterator[tuple[str, str, str | None, float | None, dict]]:
         """Id, text, label, confidence and further cells, row by row."""
@@ -266,20 +253,9 @@ TOOLS = {
 
 
 def write_tool_file(path: str | Path, tool: str, table: Labelled, *, force: bool = False) -> None:
-    """Write rows as a file that the tool takes in; whole or not at all.
+    """Write rows as a file that the tool (one of ``TOOLS``, or "fasttext") takes in; whole or not at all.
 
-    Parameters
-    ----------
-    path : str or Path
-    tool : {"label-studio", "argilla", "prodigy", "doccano", "fasttext"}
-    table : Labelled
-    force : bool
-        Replace a file that exists.
-
-    Examples
-    --------
     >>> import pathlib, tempfile
-    >>> from isthmus.corpus.exchange import Labelled, write_tool_file
     >>> place = pathlib.Path(tempfile.mkdtemp()) / "tasks.txt"
     >>> write_tool_file(place, "fasttext", Labelled(["1"], ["kind staff"], ["good service"]))
     >>> place.read_text()

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
-from math import inf
 from typing import Any
 
 import numpy as np
 
-from isthmus.corpus.cells import as_number, cell_content
+from isthmus.corpus.cells import as_number, cell_content, to_float
 from isthmus.exceptions import DataError
 
 
@@ -19,19 +18,9 @@ def read_sample(
 ) -> tuple[np.ndarray, list]:
     """Row numbers (from 0) and true labels of a table of :func:`isthmus.choose.sample_table`, filled in.
 
-    Parameters
-    ----------
-    table : mapping of columns, data frame or list of dict
-        ``document`` and the true labels are needed. Where ``id`` and ``text`` are there, they must be those of the
-        labelling, so that a sample of another one is not taken for one of this.
-    texts, ids : sequences of str
-        All documents of the labelling.
-    label : str
-        Name of the column with the true labels.
+    The table, by columns or by rows, needs ``document`` and the column of true ``label``s. Where it has ``id`` and
+    ``text``, they must be those of the labelling, so that a sample of another one is not taken for one of this.
 
-    Examples
-    --------
-    >>> from isthmus.corpus.filled import read_sample
     >>> rows, true_labels = read_sample({"document": ["2"], "true_label": ["price"]}, ["kind staff", "high price"])
     >>> rows.tolist(), true_labels
     ([1], ['price'])
@@ -118,14 +107,11 @@ def check_row(row: int, n_documents: int) -> None:
 
 
 def _row(cell: Any, n_documents: int) -> int:
-    try:
-        number = float(cell_content(cell))
-    except ValueError:
-        number = inf
-    if not number.is_integer():
-        given = cell_content(cell)[:40]
+    number = to_float(cell_content(cell))
+    if number is None or not number.is_integer():
         raise DataError(
-            f"{given!r} in the column document is not a document's number; leave that column as it was.",
+            f"{cell_content(cell)[:40]!r} in the column document is not a document's number; leave that column as it "
+            "was.",
             code="bad-check",
         )
     check_row(int(number) - 1, n_documents)
@@ -145,12 +131,8 @@ def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) 
 
 
 def _same_id(first: str, second: str) -> bool:
-    if first == second:
-        return True
-    try:  # a spreadsheet makes 7 of 007 and 7.0 of 7
-        return float(first) == float(second)
-    except ValueError:
-        return False
+    number = to_float(first)  # a spreadsheet makes 7 of 007 and 7.0 of 7
+    return first == second or (number is not None and number == to_float(second))
 
 
 def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> None:

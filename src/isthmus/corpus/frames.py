@@ -45,10 +45,7 @@ def read_frame(
 
     Missing texts (None, NaN) are empty, missing labels are None; labels keep their type.
 
-    Examples
-    --------
     >>> import polars
-    >>> from isthmus.corpus.frames import read_frame
     >>> docs = read_frame(polars.DataFrame({"comment": ["kind staff", None], "stars": [5, 1]}), "survey", label="stars")
     >>> docs.texts, docs.labels
     (['kind staff', ''], [5, 1])
@@ -82,7 +79,7 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
     >>> extend_frame(polars.DataFrame({"text": ["kind staff"], "label": [""]}), {"label": ["service"]}).columns
     ['text', 'label_input', 'label']
     """
-    names = list(frame_names(frame))
+    names = list(frame.column_names if _is_dataset(frame) else _narwhals(frame).columns)
     kept = list(with_columns({name: [] for name in names}, {name: [] for name in added}))
     renamed = {old: new for old, new in zip(names, kept, strict=False) if old != new}
     if _is_dataset(frame):
@@ -119,11 +116,6 @@ def convert_frame(frame: Any, library: str) -> Any:
     # Cell by cell: the libraries' own ways to each other need pyarrow.
     columns = {name: [None if cell != cell else cell for cell in cells] for name, cells in frame_columns(frame).items()}
     return import_optional(library, f"to_{library}()").DataFrame(columns)
-
-
-def frame_names(frame: Any) -> list[str]:
-    """Names of the columns."""
-    return list(frame.column_names if _is_dataset(frame) else _narwhals(frame).columns)
 
 
 def _library(value: Any) -> str:

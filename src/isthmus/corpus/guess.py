@@ -11,6 +11,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
+from isthmus.corpus.cells import to_float
 from isthmus.exceptions import DataError, UsageError
 
 # fmt: off
@@ -280,9 +281,7 @@ _TEXT_WORDS = frozenset(form for name in TEXT_NAMES for form in _forms(name))
 
 
 def _sample(cells: list) -> list[str]:
-    return [
-        cell if isinstance(cell, str) else str(cell) for cell in islice((c for c in cells if c is not None), LOOKED_AT)
-    ]
+    return [str(cell) for cell in islice((cell for cell in cells if cell is not None), LOOKED_AT)]
 
 
 def _repeats(cells: list) -> bool:
@@ -302,11 +301,7 @@ def _mean_length(cells: list) -> float:
 
 
 def _is_number(cell: str) -> bool:
-    try:
-        float(cell.replace(",", "."))
-    except ValueError:
-        return False
-    return True
+    return to_float(cell.replace(",", ".")) is not None
 
 
 # -- Are these labels classes? Cells with several labels, dates, ids, free text and measurements are not; grades are
@@ -380,7 +375,7 @@ def label_kind(labels: Any) -> LabelKind:
 
 def _odd_values(names: list[str], sizes: Counter) -> LabelKind:
     per_value = len(names) / len(sizes)
-    if _share(names, _is_float) >= _MOSTLY and per_value < 5 and len(sizes) > MOST_GRADES:
+    if _share(names, lambda name: to_float(name) is not None) >= _MOSTLY and per_value < 5 and len(sizes) > MOST_GRADES:
         sentence = f"{len(sizes):,} different numbers such as {names[0]!r}"
         return _refuse("measurements", sentence, "put them into a few ranges")
     if per_value >= 2:
@@ -463,20 +458,7 @@ def _share(names: list[str], test: Any) -> float:
     return sum(bool(test(name)) for name in names) / len(names)
 
 
-def _is_float(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
-
-
 def _whole(value: Any) -> int | None:
     """The value as a whole number ("4", 4, 4.0), or None."""
-    if isinstance(value, bool):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return int(number) if number == number and abs(number) < 1e6 and number == int(number) else None
+    number = None if isinstance(value, bool) else to_float(value)
+    return int(number) if number is not None and abs(number) < 1e6 and number.is_integer() else None

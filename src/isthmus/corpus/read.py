@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -245,18 +246,14 @@ def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = No
 
 
 def _begins_with(path: str | Path, mark: bytes) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return file.read(len(mark)) == mark
-    except OSError:
-        return False
+    with suppress(OSError), open(path, "rb") as file:
+        return file.read(len(mark)) == mark
+    return False
 
 
 def _check_there(path: Path) -> None:
     if not path.exists():
-        near = ""
-        if not path.parent.exists():
-            near = f" The folder {str(path.parent)!r} does not exist."
+        near = "" if path.parent.exists() else f" The folder {str(path.parent)!r} does not exist."
         raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file")
 
 
@@ -297,9 +294,7 @@ def to_collection(
         )
     cells = rows.table()
     roles = resolve_columns(cells, name, text=text, label=label, id=id, want_labels=want_labels)
-    labels: list[str | None] = [None] * len(rows)
-    if roles.label:
-        labels = rows.labels(roles.label)
+    labels: list[str | None] = rows.labels(roles.label) if roles.label else [None] * len(rows)
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {roles.label!r} of {name} are empty; "
@@ -362,12 +357,13 @@ def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
         )
     if want_labels is False:
         labels = [None] * len(texts)
+    name = shown_name(folder.name)
     return Collection(
         ids=ids,
         texts=texts,
         labels=labels,
-        name=shown_name(folder.name),
-        notes=_folder_notes(shown_name(folder.name), texts, labels, encodings, skipped),
+        name=name,
+        notes=_folder_notes(name, texts, labels, encodings, skipped),
         encoding=encodings.most_common(1)[0][0],
         sha256=digest.hexdigest(),
     )
@@ -379,17 +375,15 @@ def _folder_notes(name: str, texts: list, labels: list, encodings: Counter, skip
         notes.append(f"{name}: the names of its {len(set(labels) - {None})} sub-folders are taken as the labels.")
     other = [encoding for encoding in encodings if encoding not in ("utf-8", "utf-8-sig")]
     if other:
-        notes.append(
-            f"{name}: {sum(encodings[e] for e in other)} of {len(texts)} files were read as {', '.join(other)}."
-        )
+        count = sum(encodings[encoding] for encoding in other)
+        notes.append(f"{name}: {count} of {len(texts)} files were read as {', '.join(other)}.")
     if skipped:
         notes.append(f"{name}: {plural(len(skipped), 'file')} that hold no text left out, first {skipped[0]!r}.")
     return notes
 
 
 def _not_a_file(folder: Path, tables: list[Path]) -> DataError:
+    hint = "name a file, or a folder of text files with one sub-folder per label"
     if tables:
         hint = f"name one of the files in it, for example {str(tables[0])!r}"
-    else:
-        hint = "name a file, or a folder of text files with one sub-folder per label"
     return DataError(f"{str(folder)!r} is a folder, and no text files can be read from it; {hint}.", code="not-a-file")

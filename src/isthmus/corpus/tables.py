@@ -73,15 +73,14 @@ class Rows:
         return label_cells(self.bare(name))
 
 
+@dataclass(eq=False)
 class BadRow(Exception):
     """A row that cannot be read: in which line, why, and what to do about it."""
 
-    def __init__(self, line: int, why: str, advice: str, *, quotes: bool = False):
-        super().__init__(why)
-        self.line = line
-        self.why = why
-        self.advice = advice
-        self.quotes = quotes
+    line: int
+    why: str
+    advice: str
+    quotes: bool = False  # whether quotation marks are the reason
 
     def refusal(self, name: str) -> DataError:
         """The sentence for a file that is read whole."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.corpus.cells import cell_text
+from isthmus.corpus.cells import cell_text, to_float
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError
@@ -75,11 +75,8 @@ def _weight(cell: Any, row: int, name: str) -> float:
     text = cell_text(cell).strip()
     if not text:
         return 1.0
-    try:
-        weight = float(text.replace(",", "."))
-    except ValueError:
-        weight = math.nan
-    if not math.isfinite(weight) or weight == 0:
+    weight = to_float(text.replace(",", "."))
+    if weight is None or not math.isfinite(weight) or weight == 0:
         raise DataError(
             f"Row {row + 1} of {name} has the weight {cell!r}; a number other than 0 is expected, negative if the word "
             "counts against the label.",

@@ -14,6 +14,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -43,38 +44,33 @@ def create_part(real: Path) -> Path:
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
     if mode is not None:
         with suppress(OSError):
-            os.chmod(part, mode)
+            os.chmod(part, stat.S_IMODE(mode))
     return part
 
 
 def remove_stale_parts(folder: Path) -> int:
     """Remove parts whose process is gone; gives back how many."""
     removed = 0
-    try:
+    names: list[str] = []
+    with suppress(OSError):
         names = os.listdir(folder)
-    except OSError:
-        return 0
-    for name in names:
-        found = _PART.fullmatch(name)
-        if found and found["host"] == this_host() and not is_running(int(found["pid"])):
+    for found in filter(None, map(_PART.fullmatch, names)):
+        if found["host"] == this_host() and not is_running(int(found["pid"])):
             with suppress(OSError):
-                os.unlink(folder / name)
+                os.unlink(folder / found.string)
                 removed += 1
     return removed
 
 
 def is_device(path: Path) -> bool:
     """Whether the path is a pipe, a socket or a device such as /dev/null: written to, never replaced."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+    mode = _mode_of(path)
+    return mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def _mode_of(real: Path) -> int | None:
+def _mode_of(path: Path) -> int | None:
     try:
-        return stat.S_IMODE(real.stat().st_mode)
+        return path.stat().st_mode
     except OSError:
         return None
 
@@ -323,9 +319,7 @@ def write_body(out: Any, kind: str, columns: Mapping[str, list], guard: FormulaE
 def extend_records(records: Iterable[Mapping[str, Any]], added: Mapping[str, list]) -> Iterator[dict[str, Any]]:
     """Records with further columns; each keeps the fields it has, see :func:`with_columns`."""
     for record, *new in zip(records, *added.values(), strict=True):
-        single = {name: [cell] for name, cell in record.items()}
-        whole = with_columns(single, {name: [cell] for name, cell in zip(added, new, strict=True)})
-        yield {name: cells[0] for name, cells in whole.items()}
+        yield with_columns(record, dict(zip(added, new, strict=True)))
 
 
 def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
@@ -457,9 +451,7 @@ def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
     elif width > _XLSX_COLUMNS:
         what = f"{width:,} columns"
     else:
-        longest = max(map(_sheet_length, columns), default=0)
-        for values in columns.values():
-            longest = max(longest, max(map(_sheet_length, values), default=0))
+        longest = max(map(_sheet_length, chain(columns, *columns.values())), default=0)
         if longest > _XLSX_CELL:
             what = f"a cell of {longest:,} characters"
     if what:

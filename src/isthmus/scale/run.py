@@ -40,6 +40,7 @@ from isthmus.scale.store import FolderStore, MemoryStore, Store, unpack, whole_f
 from isthmus.scale.trust import (
     STEPS,
     PlainLabels,
+    Sample,
     SampleLearner,
     Trust,
     group_learner,
@@ -379,10 +380,8 @@ class Run:
             take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
         )
         limits = self._review_limits(trust, census, alone=named is not None)
-        reasons = trust.novel, self.settings.error_budget, trust.expected.estimate is None
-        written = self.engine.map(
-            write_labels, self.target, self.job, self.output, limits, self.classes, *reasons, phase="writing"
-        )
+        arguments = self.output, limits, self.classes, trust, self.settings.error_budget
+        written = self.engine.map(write_labels, self.target, self.job, *arguments, phase="writing")
         files = assemble(self.output, self.target, ADDED, replace)
         return self._conclude("+".join(models), trust, census, written, files)
 
@@ -522,10 +521,10 @@ class Run:
         scores = model.text_scores(self.target_sample, self.views)
         sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
         self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
-        sample = self.source_sample, self.target_sample, scores, self.classes
+        sample = Sample(*self.source_sample, self.target_sample, self.classes)
         if self.candidates is None:
-            return weigh_method(*sample, options=self.settings.as_in_memory())
-        return weigh_vote(*sample, candidates=self.candidates, n_source=sum(self.facts.labels.values()))
+            return weigh_method(sample, scores, self.settings.as_in_memory())
+        return weigh_vote(sample, scores, self.candidates, n_source=sum(self.facts.labels.values()))
 
     def _sample_view(self, trust: Trust) -> View:
         """The rows that a method has read, or rows of the sample's own words."""
@@ -646,25 +645,21 @@ def write_labels(
     output: Output,
     limits: np.ndarray,
     classes: np.ndarray,
-    novel: list[dict],
+    trust: Trust,
     budget: float,
-    unverified: bool,
 ) -> tuple[int, int]:
-    """Write the labelled rows of a piece; cells guarded and documents to review.
-
-    ``unverified``: nothing says how often these labels are right.
-    """
+    """Write the labelled rows of a piece; cells guarded and documents to review."""
     held = job.store.load(f"labelled/{piece.number}")
-    names = np.array([group["group"] for group in novel] + [""], dtype=object)
+    names = np.array([group["group"] for group in trust.novel] + [""], dtype=object)
     low = held["steps"] < limits[held["disputed"].astype(int)]
     reasons = review_reasons(
         len(low),
         error_budget=budget,
-        new_group=held["groups"] >= 0 if novel else np.zeros(len(low), dtype=bool),
+        new_group=held["groups"] >= 0 if trust.novel else np.zeros(len(low), dtype=bool),
         no_known_words=held["no_known_terms"],
         methods_disagree=low & held["disputed"],
         not_sure_enough=low,
-        not_estimated=np.full(len(low), unverified),
+        not_estimated=np.full(len(low), trust.expected.estimate is None),
     )
     review = reasons != ""
     if output.part(piece).is_file():  # a stopped run has written it
@@ -674,7 +669,7 @@ def write_labels(
         "label": classes[held["labels"]].tolist(),
         "confidence": (held["steps"] / STEPS).tolist(),
         "needs_review": review.tolist(),
-        "novel_group": names[held["groups"]].tolist() if novel else [""] * len(review),
+        "novel_group": names[held["groups"]].tolist() if trust.novel else [""] * len(review),
         "review_reason": reasons.tolist(),
     }
     return write_part(output, piece, rows, added), int(review.sum())

@@ -152,40 +152,36 @@ def linear_scores(learner: Any) -> tuple[np.ndarray, np.ndarray]:
     return weights, bias
 
 
-def weigh_method(
-    source: tuple[list[str], list[Any]],
-    target: list[str],
-    scores: np.ndarray,
-    classes: np.ndarray,
-    *,
-    options: dict[str, Any],
-) -> Trust:
+@dataclass
+class Sample:
+    """Documents of both sides, drawn by content, and the names of all classes."""
+
+    texts: list[str]
+    labels: list[Any]
+    target: list[str]
+    classes: np.ndarray
+
+
+def weigh_method(sample: Sample, scores: np.ndarray, options: dict[str, Any]) -> Trust:
     """What the sample says about one method fitted on everything: ``scores`` are its scores of the target's sample."""
     probabilities = softmax(scores)
-    labels = classes[probabilities.argmax(axis=1)]
-    texts = TransferTexts.of(source[0], np.array(source[1], dtype=object), target)
+    labels = sample.classes[probabilities.argmax(axis=1)]
+    texts = TransferTexts.of(sample.texts, np.array(sample.labels, dtype=object), sample.target)
     judge = make_scorer(texts, options)
     expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
     trust = Trust(expected, judge=judge, caution=expected.caution, surest=expected.surest_alone)
     if expected.for_calibration is not None:
-        trust.power = sharpness_for(probabilities[novel_names(judge, target) == ""], expected.for_calibration)
-    return _assessed(trust, source, target, labels, probabilities, classes)
+        trust.power = sharpness_for(probabilities[novel_names(judge, sample.target) == ""], expected.for_calibration)
+    return _assessed(trust, sample, labels, probabilities)
 
 
-def weigh_vote(
-    source: tuple[list[str], list[Any]],
-    target: list[str],
-    scores: np.ndarray,
-    classes: np.ndarray,
-    *,
-    candidates: Candidates,
-    n_source: int,
-) -> Trust:
+def weigh_vote(sample: Sample, scores: np.ndarray, candidates: Candidates, n_source: int) -> Trust:
     """What the sample says about a vote of methods fitted on everything, as ``choose.choice.decide`` in memory.
 
     ``candidates`` are the methods that were tried on the sample, beside which its labels are judged. ``n_source``:
     labelled documents of the source.
     """
+    classes = sample.classes
     probabilities = softmax(scores)
     labels = classes[probabilities.argmax(axis=1)]
     judge = candidates.scorer
@@ -205,22 +201,15 @@ def weigh_vote(
         trust.shift = shift_for(probabilities[outside], trust.expected.for_calibration)
         probabilities = by_margin(probabilities, trust.shift)
     trust.caution = budget_caution(trust.expected, n_source, single=False)
-    return _assessed(trust, source, target, labels, probabilities, classes)
+    return _assessed(trust, sample, labels, probabilities)
 
 
-def _assessed(
-    trust: Trust,
-    source: tuple[list[str], list[Any]],
-    target: list[str],
-    labels: np.ndarray,
-    probabilities: np.ndarray,
-    classes: np.ndarray,
-) -> Trust:
+def _assessed(trust: Trust, sample: Sample, labels: np.ndarray, probabilities: np.ndarray) -> Trust:
     """With new groups, and with what to know first."""
     followed = trust.offsets is not None
-    known = np.array(source[1], dtype=object)
-    warnings = assess(trust.judge, known, labels, probabilities, classes, followed=followed)
-    sizes = f"{len(source[0]):,} documents of the source and {len(target):,} of the target"
+    known = np.array(sample.labels, dtype=object)
+    warnings = assess(trust.judge, known, labels, probabilities, sample.classes, followed=followed)
+    sizes = f"{len(sample.texts):,} documents of the source and {len(sample.target):,} of the target"
     rest = "." if followed else "; the labels do not follow them."
     for row in warnings:
         if row["topic"] == "class shares":
