@@ -103,8 +103,7 @@ def read_collection(
         kind = format
     else:
         place, named = split_sheet(path)
-        if named is not None:
-            sheet = named
+        sheet = named or sheet
         name = shown_name(place.name or str(place))
         if place.is_dir():
             return _read_folder(place, want_labels=want_labels)
@@ -294,7 +293,7 @@ def to_collection(
         )
     cells = rows.table()
     roles = resolve_columns(cells, name, text=text, label=label, id=id, want_labels=want_labels)
-    labels: list[str | None] = rows.labels(roles.label) if roles.label else [None] * len(rows)
+    labels = rows.labels(roles.label)
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {roles.label!r} of {name} are empty; "

@@ -68,9 +68,9 @@ class Rows:
         parts = [[cell if type(cell) is str else cell_text(cell) for cell in self.bare(name)] for name in names]
         return parts[0] if len(parts) == 1 else [" ".join(filter(None, row)) for row in zip(*parts, strict=True)]
 
-    def labels(self, name: str) -> list[str | None]:
-        """Labels of the rows, None where the cell is empty."""
-        return label_cells(self.bare(name))
+    def labels(self, name: str | None) -> list[str | None]:
+        """Labels of the rows, None where the cell is empty or no column is named."""
+        return label_cells(self.bare(name)) if name else [None] * len(self)
 
 
 @dataclass(eq=False)

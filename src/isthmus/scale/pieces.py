@@ -163,7 +163,7 @@ def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str
     rows = job.read(piece)
     columns = job.columns[piece.side]
     texts = rows.texts(columns.text)
-    labels: list[str | None] = rows.labels(columns.label) if columns.label else [None] * len(texts)
+    labels = rows.labels(columns.label)
     keys = content_keys(texts)
     drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
     facts = Facts(

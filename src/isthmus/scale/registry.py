@@ -15,7 +15,8 @@ from isthmus.exceptions import UsageError
 class LargeMethod:
     """A method for large inputs: an estimator with ``fit_passes``, set as its recipe, and the words it reads.
 
-    ``texts``: it makes its features of the texts themselves and needs no vocabulary.
+    ``sentiment``: it reads negations and pairs of words, which verdicts hang on. ``texts``: it makes its features of
+    the texts themselves and needs no vocabulary.
     """
 
     name: str
@@ -23,12 +24,11 @@ class LargeMethod:
     estimator: str
     options: Mapping[str, Any] = field(default_factory=dict)
     sentiment: bool = False
-    pairs: bool = False
     texts: bool = False
 
     def reading(self, topic: Any) -> Any:
         """The :class:`isthmus.scale.reading.Reading` of this method, from that of topics."""
-        return replace(topic, sentiment=self.sentiment, pairs=self.pairs)
+        return replace(topic, sentiment=self.sentiment, pairs=self.sentiment)
 
     def make(self, random_state: int) -> Any:
         """The estimator, not fitted."""
@@ -43,21 +43,12 @@ METHODS = {
     for method in (
         LargeMethod("nbc", "baselines.naive_bayes", "NaiveBayes"),
         LargeMethod("projection", "projection.classifier", "TermProjectionClassifier"),
-        LargeMethod(
-            "logistic",
-            "baselines.linear",
-            "LinearClassifier",
-            {"C": 10.0, "sublinear": True},
-            sentiment=True,
-            pairs=True,
-        ),
+        LargeMethod("logistic", "baselines.linear", "LinearClassifier", {"C": 10.0, "sublinear": True}, sentiment=True),
         LargeMethod("svm", "baselines.linear", "LinearClassifier", {"loss": "squared_hinge"}),
         LargeMethod("cocc", "cocc.classifier", "CoClusteringClassifier"),
         LargeMethod("strings", "strings.landmarks", "LandmarkKernelClassifier", texts=True),
         LargeMethod("vectors", "vectors", "TransductiveCentroidClassifier", texts=True),
-        LargeMethod(
-            "self-training", "baselines.self_training", "SelfTrainingTransferClassifier", sentiment=True, pairs=True
-        ),
+        LargeMethod("self-training", "baselines.self_training", "SelfTrainingTransferClassifier", sentiment=True),
     )
 }
 
