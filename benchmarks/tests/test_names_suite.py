@@ -14,17 +14,24 @@ from isthmus_bench.suites.names import (
     METHODS,
     TASKS,
     VOTE_GRID,
+    WRONG,
     against,
     choose_vote_rule,
     left_out,
     score,
 )
+from isthmus_bench.suites.trust import TASKS as SPOILT
 
 
 def test_every_task_that_is_named_is_there():
     assert SUITES["names"].tasks is TASKS
     for tasks in (*CORPORA.values(), *MEANS.values()):
         assert set(tasks) <= set(TASKS)
+
+
+def test_only_chinese_texts_have_chinese_names():
+    changed = {name for name, task in WRONG.items() if task is not SPOILT[name]}
+    assert changed == {name for name in SPOILT if name.startswith("fudan-sogou-")}
 
 
 def test_settings_are_chosen_on_the_other_corpora():

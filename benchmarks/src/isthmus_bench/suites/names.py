@@ -121,7 +121,12 @@ ODD = {
     **{name: NEWSGROUP_TASKS[name] for name in ("rec-talk", "comp-sci", "sci-talk", "four-class")},
     **REUTERS_TASKS,
 }
-WRONG = {name: _in_chinese(task) for name, task in SPOILT.items() if not name.startswith("books")}
+# Only Chinese texts get Chinese names: an English class has its own name, even where a Chinese corpus shares it.
+WRONG = {
+    name: _in_chinese(task) if name.startswith("fudan") else task
+    for name, task in SPOILT.items()
+    if not name.startswith("books")
+}
 TASKS: dict[str, Task] = {**ENGLISH, **CHINESE, **GERMAN, **ODD, **WRONG, **AMAZON_PAIRS}
 # Corpora that the defaults may be set on, each left out in turn.
 CORPORA = {
