@@ -152,6 +152,23 @@ def test_a_class_that_the_source_lacks_is_added_by_its_name():
     assert model.transduction_.tolist() == TRUTH
 
 
+@pytest.mark.parametrize(
+    ("labels", "weights"),
+    [
+        (["sport"] * 3 + [None] * 9, [[0.25], [0.5]]),
+        ([None] * 12, 0.5),
+        ([*TRUTH[:2], *[None] * 7, *TRUTH[9:]], 0.5),
+    ],
+)
+def test_a_centroid_moves_further_from_a_bare_name_than_from_documents(labels, weights):
+    model = ClassNameClassifier({"business": "shares profit", "sport": "ball"}, feature_names=WORDS)
+    model.fit(counts(TEXTS), labels)
+    texts = [text for text, label in zip(TEXTS, labels, strict=True) if label is None]
+    rows = unit(unit(counts(texts)) - model.mean_)
+    settled = settle_softly(model.anchors_, rows, anchor_weight=np.array(weights))
+    np.testing.assert_allclose(model.centroids_, settled.centroids, rtol=1e-5, atol=1e-8)
+
+
 def test_a_class_may_be_given_by_its_row():
     rows = counts(TEXTS)
     model = ClassNameClassifier({"sport": rows[0], "business": rows[6]}).fit(rows, [None] * 12)

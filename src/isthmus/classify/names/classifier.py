@@ -54,7 +54,8 @@ class ClassNameClassifier(TransferClassifier):
         Share of its name in the start of a class that also has labelled documents; 0: such names count for nothing.
         "auto": how well the names alone tell the labelled documents apart, against how well these tell each other.
     anchor_weight : float, default=0.5
-        Share of its start in a centroid; 1: centroids do not move.
+        Share of its start in a centroid; 1: centroids do not move. Squared for a class that only has a name beside
+        classes with labelled documents.
     sharpness : float, default=20.0
         How sharply rows are shared among classes.
     learn : bool, default=True
@@ -170,7 +171,7 @@ class ClassNameClassifier(TransferClassifier):
         settled = settle_softly(
             self.anchors_,
             rows,
-            anchor_weight=self.anchor_weight,
+            anchor_weight=self._anchor_weights(codes),
             sharpness=self.sharpness,
             max_iter=self.max_iter,
             tol=self.tol,
@@ -190,6 +191,16 @@ class ClassNameClassifier(TransferClassifier):
             self.inverse_temperature_ * domains.restore_targets(scores) if len(domains.target) else None
         )
         return scores.argmax(axis=1)
+
+    def _anchor_weights(self, codes: np.ndarray) -> float | np.ndarray:
+        """Share of its start in each centroid: squared for a class without documents beside others that have some.
+
+        A name is a few words and lies further from where its documents are than labelled documents do.
+        """
+        shown = np.bincount(codes, minlength=len(self.anchors_)) > 0
+        if shown.all() or not shown.any():
+            return self.anchor_weight
+        return np.where(shown, self.anchor_weight, self.anchor_weight**2)[:, None]
 
     def _project(self, X: Any) -> np.ndarray:
         rows = X if self.components_ is None else X @ self.components_

@@ -30,7 +30,7 @@ def settle_softly(
     anchors: np.ndarray,
     rows: np.ndarray,
     *,
-    anchor_weight: float = 0.5,
+    anchor_weight: float | np.ndarray = 0.5,
     sharpness: float = 20.0,
     max_iter: int = 10,
     tol: float = 1e-3,
@@ -40,7 +40,7 @@ def settle_softly(
     In turn every row is shared among the classes by the softmax of ``sharpness`` times its similarities, and every
     centroid becomes the direction of ``anchor_weight`` · (its description) + (1 − ``anchor_weight``) · (the direction
     of its rows). A class whose description is zero is given no row. ``tol``: mean change of a row's shares at which it
-    ends.
+    ends. ``anchor_weight``: one for all classes, or a column with one for each.
 
     >>> rows = np.array([[0.8, 0.6], [0.6, 0.8], [-0.8, -0.6]])
     >>> settle_softly(np.array([[1.0, 0.0], [-1.0, 0.0]]), rows).similarity.argmax(axis=1).tolist()
