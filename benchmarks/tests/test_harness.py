@@ -346,3 +346,26 @@ def test_recorded_rows_are_run_again_and_compared(suite_file, folder, tmp_path):
         verify_record(str(suite_file), tmp_path / "none", folder)
     with pytest.raises(UsageError, match="differ from run to run"):
         verify_record("speed", records, folder)
+
+
+def test_rows_that_came_out_again_are_marked_where_that_is_asked_for(suite_file, folder, tmp_path):
+    records = tmp_path / "records"
+    run_suite(str(suite_file), folder, ["one", "two"], ["second"], record_dir=records)
+    _spoil_code(records, of="second")
+    path = records / "tiny" / "results.json"
+    before = path.read_bytes()
+    verify_record(str(suite_file), records, folder, ["one"])
+    assert path.read_bytes() == before, "a look at the records changes nothing"
+    verified = verify_record(str(suite_file), records, folder, ["one"], note=True)
+    assert (verified.stale, verified.different) == (1, []), "what it found, before it was marked"
+    record = Record.open(records, "tiny")
+    assert record.changed_code(("one", "second", None)) == []
+    assert record.changed_code(("two", "second", None)) == ["isthmus.exceptions"]
+    said = record.code_sentence()
+    assert said.startswith("1 of 2 rows were computed before isthmus.exceptions changed.")
+    assert said.endswith("Verified (computed again by the code as it is, with the recorded values): 1.")
+    content = json.loads(path.read_text())
+    next(row for row in content["rows"] if row["task"] == "two")["value"] += 0.002
+    path.write_text(json.dumps(content))
+    assert verify_record(str(suite_file), records, folder, ["two"], note=True).different
+    assert Record.open(records, "tiny").changed_code(("two", "second", None)) == ["isthmus.exceptions"]

@@ -73,8 +73,8 @@ def bench(
         bool,
         typer.Option(
             "--verify",
-            help="Run recorded rows again (two tasks, or those named) and fail where a value differs; --record names "
-            "the folder of the records, benchmarks/records if omitted.",
+            help="Run recorded rows again (two tasks, or those named) and fail where a value differs. With --record, "
+            "which names the folder of the records, rows that came out again are marked there.",
         ),
     ] = False,
     renew: Annotated[
@@ -107,7 +107,7 @@ def bench(
         tasks = [*(tasks or []), *_quick_cases(suite)]
     recorded = None if against is None else _recorded(suite, against)
     if verify:
-        _verify(suite, record or RECORDS, data, tasks, methods, jobs, quiet)
+        _verify(suite, record, data, tasks, methods, jobs, quiet)
         return
     if tune and not studies:
         studies = tuning_studies(found)
@@ -152,11 +152,12 @@ def bench(
     _check_ratios(run.rows, recorded)
 
 
-def _verify(suite: str, records: Path, data: Path | None, tasks: Any, methods: Any, jobs: int, quiet: bool) -> None:
+def _verify(suite: str, record: Path | None, data: Path | None, tasks: Any, methods: Any, jobs: int, quiet: bool) -> None:
     """Say whether recorded rows come out again, and fail if one does not."""
     from isthmus_bench.engine.verify import verify_record
 
-    found = verify_record(suite, records, data, tasks, methods, jobs, _Talk(quiet))
+    folder, note = record or RECORDS, record is not None
+    found = verify_record(suite, folder, data, tasks, methods, jobs, _Talk(quiet), note=note)
     for sentence in found.sentences:
         emit(sentence)
     if found.different:

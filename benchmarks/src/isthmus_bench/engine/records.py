@@ -131,8 +131,9 @@ class Record:
         return "rows" in entry and entry["stamp"] == stamp_ and not (same_code and self.changed_study(name) != [])
 
     def changed_code(self, key: Key) -> list[str] | None:
-        """Modules that have changed since this unit was computed; None where it does not say which computed it."""
-        code = self.code.get(self.units[key].get("code", ""))
+        """Modules that have changed since this unit was last computed; None where it does not say which computed it."""
+        unit = self.units[key]
+        code = self.code.get(unit.get("verified") or unit.get("code", ""))
         return None if code is None else changed_modules(code)
 
     def changed_study(self, name: str) -> list[str] | None:
@@ -163,6 +164,9 @@ class Record:
                 f"compares, `{command} --renew` computes all of them."
             ]
         said += [f"{unknown} of {len(found)} rows do not say which code computed them."] if unknown else []
+        again = sum("verified" in self.units[key] and names == [] for key, names in found.items())
+        if again:
+            said.append(f"Verified (computed again by the code as it is, with the recorded values): {again}.")
         return " ".join(said)
 
     def busy_sentence(self) -> str:
@@ -195,6 +199,12 @@ class Record:
                     self.correct[key] = packed
             unit["rows"] = [to_plain(row) for row in kept]
         self.units[key] = unit
+        self.changed.add(key)
+
+    def confirm(self, key: Key, code: Mapping[str, str]) -> None:
+        """Note that this code has computed the unit again, with the values that are recorded."""
+        self.units[key]["verified"] = digest(code)
+        self.code[digest(code)] = dict(code)
         self.changed.add(key)
 
     def add_study(self, name: str, entry: dict, code: Mapping[str, str] | None = None) -> None:
@@ -233,7 +243,8 @@ class Record:
 
     def _digests(self) -> set[str]:
         """Of the code that units and studies were computed by."""
-        return {entry["code"] for entry in (*self.units.values(), *self.studies.values()) if "code" in entry}
+        entries = (*self.units.values(), *self.studies.values())
+        return {entry[name] for entry in entries for name in ("code", "verified") if name in entry}
 
     def _take_in(self) -> None:
         """What another run of the same suite has written meanwhile stays, unless it was computed here too."""

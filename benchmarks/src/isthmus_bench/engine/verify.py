@@ -50,6 +50,8 @@ def verify_record(
     methods: Sequence[str] | None = None,
     jobs: int = 1,
     progress: Callable | None = None,
+    *,
+    note: bool = False,
 ) -> Verified:
     """Run recorded rows again and compare them.
 
@@ -67,6 +69,8 @@ def verify_record(
         Processes.
     progress : callable, optional
         As for :func:`isthmus_bench.engine.harness.run_suite`.
+    note : bool
+        Write into the record which rows came out again, and by which code.
     """
     found = find_suite(suite)
     if not found.parallel:
@@ -97,14 +101,18 @@ def verify_record(
         names = list(dict.fromkeys(key[1] for key in keys))
         run_suite(suite, folder, chosen, names, seeds, jobs, empty, True, progress)
         again = Record.open(Path(empty), found.name)
+    stale = [record.changed_code(key) for key in keys]
+    unstamped = sum(one is None for one in stale)
     different, compared = [], 0
     for key in keys:
         was, now = (_values(one, key) for one in (record, again))
+        wrong = [metric for metric, value in was.items() if not _same(value, now.get(metric))]
         compared += len(was)
-        different += [_difference(key, metric, value, now.get(metric)) for metric, value in was.items()
-                      if not _same(value, now.get(metric))]  # fmt: skip
-    stale = [record.changed_code(key) for key in keys]
-    unstamped = sum(one is None for one in stale)
+        different += [_difference(key, metric, was[metric], now.get(metric)) for metric in wrong]
+        if note and not wrong:
+            record.confirm(key, again.code[again.units[key]["code"]])
+    if note:
+        record.save()
     return Verified(compared, different, sum(bool(one) for one in stale), unstamped, len(keys))
 
 
