@@ -121,6 +121,8 @@ def pytest_collection():
         gc.freeze()
 
 
+COLLECTED = pytest.StashKey[list[str]]()  # files in the order of folders, which pytest wants to keep together
+
 # Files that take half a minute or hold whole programs begin, so that no worker is left with one of them at the end.
 LONGEST = (
     "tests/docs/test_build.py",
@@ -158,6 +160,7 @@ def pytest_collection_modifyitems(config, items):
     """The longest files first; or files in a random order, and the tests of each file, but those of the workbench."""
     seed = config.getoption("--random-order")
     if seed is None:
+        config.stash[COLLECTED] = list(dict.fromkeys(str(item.path) for item in items))
         items.sort(key=length_rank)
         return
     rng = random.Random(seed)

@@ -26,9 +26,12 @@ def collect_again(config, files):
 def test_a_second_collection_names_the_same_tests(request):
     """The tests of this run, seconds after they were collected: a name that holds the time differs now."""
     here = [name_of(item) for item in request.session.items]
-    files = dict.fromkeys(str(item.path) for item in request.session.items)
+    files = {str(item.path) for item in request.session.items}
+    order = request.config.pluginmanager.get_plugin(str(request.config.rootpath / "conftest.py"))
     if request.config.getoption("--random-order") is not None:  # pytest wants the files of a folder together
         here, files = sorted(here), sorted(files)
+    else:
+        files = [file for file in request.config.stash[order.COLLECTED] if file in files]
     chosen = set(here)
     again = [name for name in collect_again(request.config, files) if name in chosen]
     if request.config.getoption("--random-order") is not None:
@@ -43,13 +46,13 @@ def test_the_longest_file_comes_first_and_a_seed_gives_one_order(request):
 
     def ordered(seed):
         items = named.copy()
-        order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: seed), items)
+        order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: seed, stash={}), items)
         return [(item.path, item.number) for item in items]
 
     assert all((request.config.rootpath / name).is_file() for name in order.LONGEST)
     longest = SimpleNamespace(path=request.config.rootpath / order.LONGEST[0], number=0)
     last = [*named, longest]
-    order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: None), last)
+    order.pytest_collection_modifyitems(SimpleNamespace(getoption=lambda name: None, stash={}), last)
     assert last == [longest, *named]
     plain = [(item.path, item.number) for item in named]
     assert ordered(None) == plain
