@@ -152,7 +152,9 @@ def bench(
     _check_ratios(run.rows, recorded)
 
 
-def _verify(suite: str, record: Path | None, data: Path | None, tasks: Any, methods: Any, jobs: int, quiet: bool) -> None:
+def _verify(
+    suite: str, record: Path | None, data: Path | None, tasks: Any, methods: Any, jobs: int, quiet: bool
+) -> None:
     """Say whether recorded rows come out again, and fail if one does not."""
     from isthmus_bench.engine.verify import verify_record
 
