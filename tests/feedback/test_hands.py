@@ -151,6 +151,23 @@ def test_several_hands_in_one_table(labelled):
         result.teach(table([0], truth[:1]), by=" ")
 
 
+def test_nobody_is_measured_by_their_own_word(labelled):
+    result, truth = labelled
+    other = machine_says(truth, 0.0)
+    rows = [row for row in range(40) for _ in range(2)]
+    said = [name for row in range(40) for name in (truth[row], other[row] if row < 10 else truth[row])]
+    together = result.teach(table(rows, said) | {"by": ["kim", "lee"] * 40})
+    kim = together.learned.hands[0]
+    assert (kim["hand"], kim["measured"], kim["together"]) == ("kim", 0, 30), "where they agree, they are the answer"
+    assert "by the other hands and the methods' labels; answer some of these documents yourself" in str(
+        together.learned
+    )
+    read = together.teach(table(range(20), truth[:20]), drawn="random")
+    kim, lee = read.learned.hands
+    assert (kim["measured"], kim["agreed"], kim["together"]) == (20, 20, 20)
+    assert (lee["measured"], lee["agreed"]) == (20, 10)
+
+
 def test_the_command_weighs_and_compares(labelled, tmp_path, monkeypatch, capsys):
     result, truth = labelled
     monkeypatch.chdir(tmp_path)

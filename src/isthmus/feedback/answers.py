@@ -104,6 +104,12 @@ class Answers:
         weighed = [entry["batch"] for entry in self.weighed]
         return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in, *weighed]))
 
+    @property
+    def settled_together(self) -> set[int]:
+        """Documents whose answer is what all hands of one table said: it stands in their name and their table."""
+        said = {(entry["row"], entry["by"], entry["batch"]) for entry in self.weighed}
+        return {entry["row"] for entry in self.entries if (entry["row"], entry["by"], entry["batch"]) in said}
+
     def name_of(self, path: str | PathLike) -> str:
         """What the table in this file is called: as the file, with as much of its folder as tells it from others."""
         parts, origin = Path(abspath(path)).parts, origin_of(path)

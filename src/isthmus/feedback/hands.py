@@ -7,7 +7,7 @@ table of that hand: right with one probability, otherwise wrong in any way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -163,8 +163,9 @@ class WeighedAnswers:
     likelihood : ndarray of shape (n_rows, n_classes)
         How probable what the hands said is, given each class.
     hands : list of dict
-        ``hand``, ``answers``, ``measured`` (answers to documents that a person settled), ``agreed`` among them,
-        ``right`` with ``low`` and ``high`` (90 %), ``unknown`` (answers that name no class).
+        ``hand``, ``answers``, ``measured`` (answers to documents that somebody else settled), ``agreed`` among them,
+        ``right`` with ``low`` and ``high`` (90 %), ``together`` (answers that count as a person's because all hands of
+        the table gave them; they measure nobody), ``unknown`` (answers that name no class).
     worth : ndarray of shape (n_rows,)
         What the answers to a document tell, in answers of somebody who is always right: 0 for a hand that guesses.
     """
@@ -186,6 +187,8 @@ def weigh_answers(
     classes: Sequence,
     vote: np.ndarray,
     settings: HandSettings = DEFAULTS,
+    *,
+    together: Collection[int] = (),
 ) -> WeighedAnswers:
     """What hands said about documents, each counted for what it is worth.
 
@@ -200,6 +203,8 @@ def weigh_answers(
     vote : ndarray of shape (n_documents, n_classes)
         Probabilities before the answers.
     settings : HandSettings
+    together : collection of int
+        Documents that are settled by what the hands themselves agree on; no hand is measured by its own word.
     """
     codes = {name: code for code, name in enumerate(classes)}
     names = sorted({entry["by"] for entry in entries})
@@ -215,9 +220,10 @@ def weigh_answers(
     told = np.zeros(len(places))
     np.add.at(told, own, _information(fit.tables)[hands])
     is_known = np.isin(np.arange(len(places)), list(known))
+    own_word = np.isin(places, list(together))
     free = ~np.isin(places, list(settled))
     table = [
-        _describe(name, hand, fit, own[hands == hand], said[hands == hand], is_known, entries)
+        _describe(name, hand, fit, own[hands == hand], said[hands == hand], is_known, own_word, entries)
         for hand, name in enumerate(names)
     ]
     return WeighedAnswers(
@@ -255,10 +261,17 @@ def contradictions(
 
 
 def _describe(
-    name: str, hand: int, fit: HandFit, own: np.ndarray, said: np.ndarray, is_known: np.ndarray, entries: Sequence
+    name: str,
+    hand: int,
+    fit: HandFit,
+    own: np.ndarray,
+    said: np.ndarray,
+    is_known: np.ndarray,
+    own_word: np.ndarray,
+    entries: Sequence,
 ) -> dict[str, Any]:
-    """One hand in the table of reliabilities; the interval goes by documents that somebody settled."""
-    measured = is_known[own]
+    """One hand in the table of reliabilities; the interval goes by documents that somebody else settled."""
+    measured = is_known[own] & ~own_word[own]
     agreed = int(np.sum(fit.probabilities[own[measured]].argmax(axis=1) == said[measured]))
     n = int(measured.sum())
     right = float(fit.right[hand]) if len(own) and hand < len(fit.right) else None
@@ -272,6 +285,7 @@ def _describe(
         "right": right,
         "low": low,
         "high": high,
+        "together": int(own_word[own].sum()),
         "unknown": total - len(own),
     }
 
@@ -285,7 +299,8 @@ def describe_hand(row: Mapping[str, Any]) -> str:
             where = plural(row["measured"], "document")
             sentence += f" ({100 * row['low']:.0f} to {100 * row['high']:.0f} by {where} that a person answered)"
         else:
-            sentence += " by the methods' labels alone; answer some of these documents yourself to measure it"
+            judges = "the other hands and the methods' labels" if row.get("together") else "the methods' labels alone"
+            sentence += f" by {judges}; answer some of these documents yourself to measure it"
     if row["unknown"]:
         sentence += f"; {row['unknown']:,} name no class and count for nothing"
     return sentence

@@ -281,7 +281,8 @@ def fit_answers(
         # What the hands are worth goes by what people's answers alone teach, and their answers are learned on top.
         first = correction.probabilities(rows, vote)
         settled = dict(zip(known.rows, known.labels, strict=True))
-        weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands)
+        together = known.settled_together
+        weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands, together=together)
         wanted = weighed.worth[:, None] * weighed.update(first)
         correction = learn(picked=picked, weighed=(rows[weighed.rows], vote[weighed.rows], wanted))
     corrected = correction.probabilities(rows, vote)
