@@ -1,6 +1,7 @@
 """How commands end: at most eight lines, the files in one of them, and last what to do next."""
 
 import random
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,6 +119,96 @@ def test_a_next_step_is_a_command_that_runs_as_printed(folder, capsys):
     assert run_command(command) == 0, f"failed: {command}"
     step = capsys.readouterr().err.splitlines()[-1]
     assert step.startswith(("next: Fill in", "next: Label these"))
+
+
+def run_as_printed(capsys, arguments, given=()):
+    """Run a command, then the one that its next step ends with; what the step says. ``given``: filled in before."""
+    capsys.readouterr()
+    assert run_command(arguments) == 0
+    talk = capsys.readouterr()
+    step = (talk.out + talk.err).splitlines()[-1]
+    assert "isthmus " in step, f"no command in: {step}"
+    command = shlex.split(step[step.index("isthmus ") :])[1:]
+    for name, text in given:
+        command = [part.replace(name, text) for part in command]
+    assert run_command(command) == 0, f"failed: {command}: {capsys.readouterr().err}"
+    return step
+
+
+def test_labels_of_later_texts_are_checked_and_no_option_is_proposed_that_is_refused(enter_copy, capsys):
+    enter_copy(label_files)
+    step = run_as_printed(capsys, [*AFTER_A_LABELLING["a later file"], "--error-budget", "0.001"])
+    assert "isthmus check later.csv --sample 40 -o to_check.csv" in step
+    assert "--save" not in step, "--model takes no --save"
+
+
+def test_groups_are_named_in_the_split_that_was_shown(enter_copy, capsys):
+    enter_copy(label_files)
+    split = ["cluster", "run.isthmus", "--within", "staff", "--clusters", "4", "-o", "within.csv"]
+    step = run_as_printed(capsys, split, given=[("CLASS", "manners")])
+    assert "--within staff --clusters 4 --name 1=CLASS -o answers2.csv" in step, "answers.csv is there already"
+    step = run_as_printed(capsys, [*split[:-1], "named.csv", "--name", "1=manners"])
+    assert step.endswith("isthmus teach run.isthmus named.csv -o taught.csv --save taught.isthmus")
+
+
+@pytest.mark.parametrize("pair", ["1", "1=a"])
+def test_a_name_of_a_group_is_refused_as_it_was_typed(enter_copy, capsys, pair):
+    enter_copy(label_files)
+    split = ["cluster", "run.isthmus", "--within", "staff", "--name", "1=b", "--name", pair, "-o", "named.csv"]
+    assert run_command(split) == 2
+    said = "--name '1'; give the number" if pair == "1" else "--name '1=a' names a group again that is called 'b'"
+    assert said in capsys.readouterr().err
+    assert not Path("named.csv").exists()
+
+
+def test_names_of_files_are_quoted_in_what_is_next(enter_copy, capsys):
+    enter_copy(label_files)
+    Path("run.isthmus").rename("my run.isthmus")
+    ask = ["ask", "my run.isthmus", "-n", "5", "-o", "my questions.csv"]
+    capsys.readouterr()
+    assert run_command(ask) == 0
+    assert (
+        capsys.readouterr()
+        .err.splitlines()[-1]
+        .endswith("then run isthmus teach 'my run.isthmus' 'my questions.csv' -o taught.csv --save taught.isthmus")
+    )
+    assert run_command(["check", "my run.isthmus", "--sample", "9", "-o", "my sample.csv"]) == 0
+    assert "run isthmus check 'my run.isthmus' 'my sample.csv': the" in capsys.readouterr().err
+
+
+def test_answers_that_were_learned_are_not_to_be_learned_again(enter_copy, capsys):
+    enter_copy(label_files)
+    assert run_command(AFTER_A_LABELLING["taught"]) == 0
+    capsys.readouterr()
+    assert run_command(["check", "two.isthmus", "answers.csv"]) == 0
+    step = capsys.readouterr().err.splitlines()[-1]
+    assert step.startswith("next: ")
+    assert "isthmus teach" not in step, f"all of them are known: {step}"
+    with Path("answers.csv").open("a", encoding="utf-8") as file:
+        file.write("20,price\n21,staff\n")
+    assert run_command(["check", "two.isthmus", "answers.csv"]) == 0
+    assert "Let the 2 answers improve the labels" in capsys.readouterr().err
+
+
+def test_true_labels_in_another_column_are_renamed_before_they_are_learned(enter_copy, capsys):
+    enter_copy(label_files)
+    text = Path("answers.csv").read_text(encoding="utf-8")
+    Path("answers.csv").write_text(text.replace("true_label", "mine"), encoding="utf-8")
+    assert run_command(["check", "run.isthmus", "answers.csv", "--label", "mine"]) == 0
+    assert "rename the column mine to true_label, then run isthmus teach" in capsys.readouterr().err
+
+
+def test_lines_that_do_not_fit_are_found_where_it_is_said():
+    many = [f"note {i}" for i in range(9)]
+    expected = {"estimate": None, "low": None, "high": None, "reason": "too few documents"}
+    summary = {"method": "nbc", "why": "chosen", "labels": {"a": 2}, "needs_review": 1, "target_documents": 2,
+               "expected_accuracy": expected}  # fmt: skip
+    for files, where in (
+        (["out.csv", "m.isthmus", "out.csv.run.json"], "in out.csv.run.json"),
+        (["out.csv", "out.csv.run.2.json"], "in out.csv.run.2.json"),
+        (["m.isthmus"], "with -o OUT and --json"),
+    ):
+        assert describe_outcome(summary | {"files": files}, notes=many)[2] == f"and 7 more, {where}"
 
 
 def test_documents_without_text_are_counted_apart():

@@ -128,7 +128,9 @@ def test_one_half_labelled_file(files):
 
 def test_a_file_with_every_label_has_nothing_to_label(files, capsys):
     assert label("source.csv", "-o", "out.csv") == 1
-    assert "nothing to label" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "nothing to label" in said
+    assert "name another column of labels with --label" in said, "a full column may have been taken for the labels"
 
 
 def test_several_sources(files):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -58,9 +59,10 @@ def ask(
         print_json({"asked": count, "what": "words" if words else "documents", "output": output} | known)
     elif not quiet:
         what = "word" if words else "document"
-        name = "FILE" if output == "-" else output
+        name = "FILE" if output == "-" else shlex.quote(output)
         given = f"{taught_files()} --words {name}" if words else f"{name} {taught_files()}"
         files = [] if output == "-" else [output]
-        filled = f"Fill in the column {column} of these {plural(count, what)}, then run isthmus teach {result} {given}."
+        run = f"isthmus teach {shlex.quote(str(result))} {given}"
+        filled = f"Fill in the column {column} of these {plural(count, what)}, then run {run}"
         lines = [str(forecast)] if forecast is not None else []
         say_outcome(lines if count else [f"No {what} is left to ask about."], files, filled if count else "")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from isthmus._utils import plural
 from isthmus.cli._exit import emit
 from isthmus.cli.command import argument, check_option, flag, refuse, shared
 from isthmus.cli.common import (
@@ -190,7 +191,7 @@ def check(
             print_check(found, on_stdout=output != "-", quiet=quiet)
         if output is not None:
             written = write_record(output, check_record(labelling, found, output, inputs), written)
-        step = describe_next(result, str(checked), found, labelling)
+        step = describe_next(result, str(checked), found, labelling, label_column)
     if not quiet:
         say_outcome([], written, step)
 
@@ -239,19 +240,41 @@ def table_to_write(
     return {name: cells for name, cells in table.items() if name not in left_out}
 
 
-def describe_next(result: str, checked: str, found: LabelCheck, labelling: Labelling) -> str:
+def describe_next(result: str, checked: str, found: LabelCheck, labelling: Labelling, label_column: str = TRUTH) -> str:
     """What to do after a check: read on where that pays, learn from the answers, or use the labels."""
     passing = found.guarantee
     files = f"{shlex.quote(result)} {shlex.quote(checked)}"
+    renamed = label_column != TRUTH
     if passing is not None and passing.next_step is not None:
         more = passing.next_step
-        again = f"isthmus check {files} --sample {more['read']} --budget {passing.budget:g} -o {free_name('more.csv')}"
+        column = f" --label {shlex.quote(label_column)}" if renamed else ""
+        draw = f"--sample {more['read']} --budget {passing.budget:g}{column}"
+        again = f"isthmus check {files} {draw} -o {free_name('more.csv')}"
         return f"Read {more['read']:,} more, and about {more['documents']:,} should pass: {again}"
     if passing is None and found.among is None and labelling.saved is not None:
-        return f"Let the {found.n:,} answers improve the labels: isthmus teach {files} {taught_files()}"
+        new = count_new_answers(found, labelling.saved)
+        if not new:
+            return describe_read_on(result, labelling.saved)
+        column = f"rename the column {label_column} to {TRUTH}, then run " if renamed else ""
+        answers = plural(new, "answer")
+        return f"Let the {answers} improve the labels: {column}isthmus teach {files} {taught_files()}"
     if passing is not None and passing.documents:
         return f"Use the {passing.documents:,} labels that pass, and read the others: -o OUT marks them."
     return "Use the labels with this accuracy in mind, or improve them: isthmus label --save FILE, then isthmus teach."
+
+
+def count_new_answers(found: LabelCheck, saved: Any) -> int:
+    """True labels of a check that a saved labelling has not learned yet."""
+    read = saved.known_answers.read
+    known = dict(zip(read.rows, read.labels, strict=True))
+    return sum(known.get(row) != truth for row, truth in zip(found.rows, found.true_labels, strict=True))
+
+
+def describe_read_on(result: str, saved: Any) -> str:
+    """What to do where the labelling has learned the checked answers already."""
+    from isthmus.cli.label_run import describe_next as describe_next_reading
+
+    return describe_next_reading(saved, saved.next_step(), saved=result, table=None, budget=saved.error_budget)
 
 
 def open_labelling(path: str, text: str | None) -> Labelling:
@@ -344,7 +367,8 @@ def draw_to_decide(
 
 def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
     """What to do with the sample, and what it will tell."""
-    checked = "CHECKED" if output == "-" else output
+    checked = "CHECKED" if output == "-" else shlex.quote(output)
+    result = shlex.quote(result)
     what = f"Label these {drawn['sample']:,} of {drawn['population']:,} documents in the column {TRUTH}, then run"
     if "budget" in drawn:
         return (

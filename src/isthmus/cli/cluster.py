@@ -19,7 +19,17 @@ from isthmus.cli.blocks import (
     resumable,
 )
 from isthmus.cli.command import refuse, takes_request
-from isthmus.cli.common import MOST_LINES, describe, fit_lines, print_json, say, say_outcome, talking
+from isthmus.cli.common import (
+    MOST_LINES,
+    describe,
+    fit_lines,
+    free_name,
+    print_json,
+    say,
+    say_outcome,
+    talking,
+    taught_files,
+)
 from isthmus.cli.inputs import join_collections, warn_of_same_file
 from isthmus.cli.outputs import (
     check_outputs,
@@ -97,7 +107,7 @@ def split_result(request: ClusterRequest) -> None:
     if request.as_json and request.output == "-":
         raise UsageError("--json prints on stdout; name a file for the documents with -o OUT.")
     check_outputs(request.output, None, request.force, inputs=request.files)
-    names = dict(pair.partition("=")[::2] for pair in request.names)
+    names = read_subtopic_names(request.names)
     with talking(request.quiet):
         from isthmus.api.loading import load
 
@@ -111,16 +121,30 @@ def split_result(request: ClusterRequest) -> None:
         say_outcome(lines, written, describe_split_next(request, bool(names)))
 
 
+def read_subtopic_names(given: Sequence[str]) -> dict[str, str]:
+    """Numbers of groups and names of their classes, as they are typed: ``1=manners``."""
+    names: dict[str, str] = {}
+    for pair in given:
+        number, sign, name = pair.partition("=")
+        if not sign:
+            raise UsageError(f"--name {pair!r}; give the number of a group and the name of its class, as in 1=manners.")
+        if number in names:
+            raise UsageError(f"--name {pair!r} names a group again that is called {names[number]!r}; give one name.")
+        names[number] = name
+    return names
+
+
 def describe_split_next(request: ClusterRequest, named: bool) -> str:
     """What to do after a class was split: name its groups, or learn the names."""
     result = shlex.quote(str(request.files[0]))
     if not named:
-        within = shlex.quote(str(request.within))
-        return (
-            f"Name the groups worth a class: isthmus cluster {result} --within {within} --name 1=CLASS -o answers.csv"
-        )
+        split = f"--within {shlex.quote(str(request.within))}"
+        if request.clusters is not None:  # another number of groups would give the numbers to other documents
+            split += f" --clusters {request.clusters}"
+        output = free_name("answers.csv")
+        return f"Name the groups worth a class: isthmus cluster {result} {split} --name 1=CLASS -o {output}"
     answers = "ANSWERS" if request.output == "-" else shlex.quote(request.output)
-    return f"Learn them: isthmus teach {result} {answers} -o labelled.csv"
+    return f"Learn them: isthmus teach {result} {answers} {taught_files()}"
 
 
 def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -135,7 +135,8 @@ def _split(path: str, request: LabelRequest) -> Inputs:
     if all(known):
         raise DataError(
             f"All {plural(len(docs), 'document')} of {docs.name} have a label, so there is nothing to label; leave "
-            "some cells empty, or give the documents to label as a second file.",
+            "some cells empty, name another column of labels with --label, or give the documents to label as a "
+            "second file.",
             code="no-target",
         )
     target = docs.select([not has for has in known])

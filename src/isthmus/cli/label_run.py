@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import shlex
 from collections import Counter
 from collections.abc import Sequence
@@ -61,6 +62,7 @@ from isthmus.request import ADDED, LabelRequest, in_flags
 
 NONE = "none"  # of an option that is switched off
 SHOWN = 12  # classes counted on the terminal
+RECORD_NAME = re.compile(r"(^|\W)run(\.\d+)?\.json$")
 AT_ONCE = 100  # documents that somebody reads before looking at the labels again
 BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
 
@@ -358,6 +360,8 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
         return f"{step} {_check_line(saved or table, step, budget) or 'With -o OUT, isthmus check OUT draws them.'}"
     if not review:
         return "Nothing is left to read."
+    if saved is None and result.expected_accuracy is None:  # later texts: there is no model to ask and to teach
+        return _sample_line(table, len(result.texts))
     n, what = len(review), ""
     if n > AT_ONCE:
         forecast = result.forecast(AT_ONCE)
@@ -376,6 +380,15 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
     return f"{step}: {_ask_line(saved, n)}"
 
 
+def _sample_line(table: Any, n_texts: int) -> str:
+    """A random sample of the labels of later texts: nothing else says how many of them are right."""
+    n = min(AT_ONCE, n_texts)
+    place = "OUT" if table is None else shlex.quote(str(table))
+    line = f"isthmus check {place} --sample {n} -o {free_name('to_check.csv')}"
+    wanted = "with -o OUT, " if table is None else ""
+    return f"Check {n} at random, so that the accuracy is known: {wanted}{line}"
+
+
 def _ask_line(saved: Any, n: int) -> str:
     return f"isthmus ask {shlex.quote(str(saved))} -n {n} -o {free_name('to_answer.csv')}"
 
@@ -389,7 +402,7 @@ def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
     if request.save is not None:
         learn = f"run isthmus teach {shlex.quote(str(request.save))} {place} {taught_files()}"
     said = "" if forecast is None else f"{forecast} "
-    return f"{said}Fill in the column true_label of the {plural(n, 'document')} in {place}, then {learn}."
+    return f"{said}Fill in the column true_label of the {plural(n, 'document')} in {place}, then {learn}"
 
 
 def finish(
@@ -404,7 +417,8 @@ def finish(
     """Write the record where the output is a file, and tell the outcome."""
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
-        lines = [*describe_outcome(summary, learned), *describe_breakdown(summary.get("class_shares_by"))]
+        breakdown = describe_breakdown(summary.get("class_shares_by"), _where_all_stands(summary))
+        lines = [*describe_outcome(summary, learned), *breakdown]
         say_outcome(lines, summary["files"], next_step)
     if request.as_json:
         print_json(summary)
@@ -473,7 +487,14 @@ def describe_outcome(
     first += ahead
     method = f"method: {summary['method']} ({summary['why']})"
     main = [method, describe_labels(summary, learned), describe_trust(summary, learned)]
-    return [*fit_lines(first, MOST_LINES - 2 - len(main), "in run.json"), *main]
+    return [*fit_lines(first, MOST_LINES - 2 - len(main), _where_all_stands(summary)), *main]
+
+
+def _where_all_stands(summary: dict[str, Any]) -> str:
+    """Where lines stand that did not fit on the screen: in the record beside the output, where there is one."""
+    files = summary.get("files", ["run.json"])
+    record = next((name for name in reversed(files) if RECORD_NAME.search(name)), None)
+    return "with -o OUT and --json" if record is None else f"in {record}"
 
 
 def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
@@ -493,7 +514,7 @@ def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
     return "labels: " + ("; " if shares else ", ").join(fit_lines(parts, SHOWN, "in the table"))
 
 
-def describe_breakdown(found: dict[str, Any] | None) -> list[str]:
+def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json") -> list[str]:
     """Class shares within each value of a column, a line a value; nothing where none was asked for."""
     if found is None:
         return []
@@ -503,7 +524,7 @@ def describe_breakdown(found: dict[str, Any] | None) -> list[str]:
     for row in found["rows"]:
         start = f"{found['column']} {row['value']} ({plural(row['documents'], 'document')}): "
         values.setdefault(start, []).append(f"{row['class']} {share_text(row)}")
-    return fit_lines([start + ", ".join(parts) for start, parts in values.items()], SHOWN, "in run.json")
+    return fit_lines([start + ", ".join(parts) for start, parts in values.items()], SHOWN, where)
 
 
 def describe_trust(summary: dict[str, Any], learned: Any = None) -> str:
@@ -569,5 +590,6 @@ def label_large(request: LabelRequest) -> None:
     record = label_record(request.for_record(), inputs, result, {"blocks": True})
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
-    step = f"Check 100 at random: isthmus check {shlex.quote(written[0])} --sample 100 -o to_check.csv"
+    drawn = f"--sample {AT_ONCE} -o {free_name('to_check.csv')}"
+    step = f"Check {AT_ONCE} at random: isthmus check {shlex.quote(written[0])} {drawn}"
     finish(request, summary, record | {"files": result.files}, written, next_step=step)

@@ -29,6 +29,7 @@ from isthmus.exceptions import DataError, UsageError
 if TYPE_CHECKING:
     from isthmus.api.label import LabelResult
 
+RECORDED = ("learned", "history", "expected_accuracy", "class_shares", "forecast", "novel", "warnings", "sources")
 MOVED = 0.02  # an expectation that moves by less needs no explanation
 EXAMPLE = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --save cars2.isthmus"
 
@@ -120,7 +121,7 @@ def teach(
         settings=taught.settings,
         method=taught.method,
         decision=taught.decision,
-        **{name: summary[name] for name in ("learned", "history", "expected_accuracy", "class_shares")},
+        **{name: summary[name] for name in RECORDED if name in summary},
     )
     summary["files"] = write_record(output, record, written)
     if as_json:
