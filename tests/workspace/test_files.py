@@ -60,6 +60,23 @@ def test_other_columns_can_be_mapped_until_a_run_uses_them(done, add_file):
         done.collections.map(target.id, text=["comment"], by=done.by)
 
 
+def test_columns_that_are_refused_leave_the_earlier_choice(place, source_csv):
+    ws, project, by = place
+    found = ws.collections.add(project, "bikes.csv", io.BytesIO(source_csv), kind="source", by=by)
+    ready = ws.collections.map(found.id, text=["text"], label="label", id_column="id", by=by)
+    events = ws.audit.events(project)
+    for wrong in ({"text": ["text"], "label": "text"}, {"text": ["text"], "label": "nope"}):
+        with pytest.raises((DataError, UsageError)):
+            ws.collections.map(found.id, by=by, **wrong)
+        assert ws.collections.get(found.id) == ready, "still ready to be labelled from, with the columns of before"
+        assert ws.audit.events(project) == events, "nothing was mapped"
+
+
+def test_a_method_that_reads_no_names_is_refused_before_the_run(done):
+    with pytest.raises(UsageError, match="'nbc' does not read names of classes"):
+        done.runs.start(done.project.id, {"method": "nbc", "classes": ["parking: garage"]}, by=done.by)
+
+
 def test_a_file_without_a_text_column_can_be_looked_at(place):
     ws, project, by = place
     found = ws.collections.add(project, "numbers.csv", io.BytesIO(b"n,m\n1,2\n3,4\n"), kind="target", by=by)

@@ -81,6 +81,17 @@ def read_parameters(given: Sequence[str]) -> dict[str, Any]:
     return found
 
 
+def check_takes_classes(method: Any) -> None:
+    """Refuse a method that would not use the names of classes."""
+    if method == "auto" or (isinstance(method, str) and get_recipe(method).takes_classes):
+        return
+    takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_classes)
+    raise UsageError(
+        f"Method {method!r} does not read names of classes; use auto or {takers}, or leave classes out.",
+        code="bad-parameter",
+    )
+
+
 def check_typed(method: str, given: Sequence[str]) -> None:
     """Refuse typed parameters that the method does not have or does not allow, before anything is fitted."""
     if not given:

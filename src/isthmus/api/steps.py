@@ -21,7 +21,7 @@ from isthmus._math.confidence import (
 from isthmus._progress import progress
 from isthmus._utils import one_blas_thread, warn
 from isthmus._validation import check_texts, read_source_labels
-from isthmus.api.methods import build_method, check_labelled
+from isthmus.api.methods import build_method, check_labelled, check_takes_classes
 from isthmus.choose.budgets import no_text_warnings, review_all_if_few_pass, review_warnings
 from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, try_methods
 from isthmus.choose.choice import Choice, decide
@@ -386,12 +386,7 @@ def _classes_option(method: Any, job: LabelJob) -> dict[str, Any]:
     classes = job.classes
     if classes is None:
         return {}
-    if not isinstance(method, str) or not get_recipe(method).takes_classes:
-        takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_classes)
-        raise UsageError(
-            f"Method {method!r} does not read names of classes; use auto or {takers}, or leave classes out.",
-            code="bad-parameter",
-        )
+    check_takes_classes(method)
     if job.by_names:
         check_names_alone(classes)
     return {"classes": classes.for_recipe}

@@ -48,6 +48,10 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         from isthmus.api.methods import check_typed
 
         check_typed(request.method, request.parameters)
+    if request.classes or request.class_table:
+        from isthmus.api.methods import check_takes_classes
+
+        check_takes_classes(request.method)
     resolve_language(request.language)
     refuse(
         ("" in request.files, "A file name is empty; name SOURCE and TARGET."),

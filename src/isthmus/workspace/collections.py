@@ -165,6 +165,8 @@ class Collections(Part):
             raise UsageError("No text column is named; choose at least one.")
         self._check_columns(row, mapping)
         inline = size <= INLINE if inline is None else inline
+        # What cannot be read so is refused before anything is written: an earlier choice of columns stays.
+        docs = self._read(row, mapping, kind) if inline else None
         with self._db.writing() as connection:
             state = "new" if inline else "reading"
             set_row(connection, COLLECTIONS, id, mapping=plain_detail(mapping), kind=kind, state=state)
@@ -174,7 +176,7 @@ class Collections(Part):
             if not inline:
                 add_job(connection, "import", {"collection": id}, by=by, project=row.project_id)
         if inline:
-            self.read_documents(id)
+            self.read_documents(id, docs)
         return self.get(id)
 
     def _check_columns(self, row: Any, mapping: dict[str, Any]) -> None:
@@ -188,11 +190,15 @@ class Collections(Part):
                     code="unknown-column",
                 )
 
-    def read_documents(self, id: str) -> int:
-        """Read the file as it is mapped and store its documents; what an earlier, unfinished read left is replaced."""
+    def read_documents(self, id: str, docs: TextCollection | None = None) -> int:
+        """Read the file as it is mapped and store its documents; what an earlier, unfinished read left is replaced.
+
+        ``docs``: what the file holds, where it has been read already.
+        """
         row = self._row(COLLECTIONS, id)
         progress("reading the file", 0, 1)
-        docs = self._read(row, row.mapping)
+        if docs is None:
+            docs = self._read(row, row.mapping, row.kind)
         with self._db.writing() as connection:
             connection.execute(TERMS.delete().where(TERMS.c.collection_id == id))
             connection.execute(DOCUMENTS.delete().where(DOCUMENTS.c.collection_id == id))
@@ -218,20 +224,21 @@ class Collections(Part):
 
     def table(self, id: str) -> dict[str, builtins.list]:
         """Every column of the file as it was read, for exports."""
-        return self._rows(self._row(COLLECTIONS, id)).table()
+        row = self._row(COLLECTIONS, id)
+        return self._rows(row, row.mapping).table()
 
     # Reading: the file is parsed when it comes, and never again
 
-    def _rows(self, row: Any) -> Rows:
-        sheet = (row.mapping or {}).get("sheet") or row.preview.get("sheet")
+    def _rows(self, row: Any, mapping: dict[str, Any] | None) -> Rows:
+        sheet = (mapping or {}).get("sheet") or row.preview.get("sheet")
         return self._parsed.rows(row.sha256, row.ending, row.name, sheet=sheet)
 
-    def _read(self, row: Any, mapping: dict[str, Any]) -> TextCollection:
+    def _read(self, row: Any, mapping: dict[str, Any], kind: str) -> TextCollection:
         columns = {role: mapping[role] for role in ("text", "label", "id")}
         want_labels = None if mapping["label"] else False
-        if row.kind == "source":
+        if kind == "source":
             want_labels = True
-        return to_collection(self._rows(row), row.name, want_labels=want_labels, **columns)
+        return to_collection(self._rows(row, mapping), row.name, want_labels=want_labels, **columns)
 
     def _look(
         self, sha256: str, ending: str, name: str, kind: str, *, sheet: str | None = None, file: Path | None = None

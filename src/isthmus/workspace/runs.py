@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus._utils import versions
-from isthmus.api.methods import check_typed
+from isthmus.api.methods import check_takes_classes, check_typed
 from isthmus.choose.forecast import AnswerForecast, forecast_answers
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
@@ -304,6 +304,8 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
     resolve_language(settings["language"])
     check_typed(settings["method"], settings["parameters"])
+    if settings["classes"]:
+        check_takes_classes(settings["method"])
     return settings
 
 
