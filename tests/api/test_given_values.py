@@ -189,3 +189,32 @@ def test_other_texts_are_not_warned_of():
         warnings.simplefilter("always")
         isthmus.label(SOURCE, LABELS, TARGET, method="nbc")
     assert not [row for row in told if "labelled from themselves" in str(row.message)]
+
+
+@pytest.mark.parametrize(
+    ("ask", "said"),
+    [
+        (lambda result: result.forecast(None), "give a number of documents, or the questions"),
+        (lambda result: result.forecast(2.5), "give a number of documents, or the questions"),
+        (lambda result: result.reasons("a"), "number them from 0"),
+        (lambda result: result.reasons(0, top=-1), "top=-1; give a whole number from 0"),
+        (lambda result: result.budget_curve(0), "steps=0; give a whole number from 1"),
+        (lambda result: result.name_groups(["1"]), "names is list; give {group: class}"),
+        (lambda result: result.teach(word_labels=["kind"]), "word_labels is list; give {word: label}"),
+        (lambda result: result.check([]), "The checked sample has the columns none"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_sentence(result, ask, said):
+    with pytest.raises(IsthmusError, match=re.escape(said)):
+        ask(result)
+
+
+def test_a_number_of_numpy_is_a_number(result):
+    assert result.forecast(np.int64(2)) == result.forecast(2)
+    assert result.reasons(np.int64(1)) == result.reasons(1)
+
+
+def test_no_group_is_no_number_of_groups(result):
+    many = isthmus.label(SOURCE, LABELS, TARGET * 6, method="nbc")
+    with pytest.raises(IsthmusError, match="n_clusters: 0; give a whole number from 1"):
+        many.split("staff", 0)

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Integral
 from os import PathLike
 from typing import Any, ClassVar, Literal, Self, cast
 
@@ -269,10 +270,12 @@ class LabelResult(Outlook):
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
         """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
-        if not -len(self.texts) <= i < len(self.texts):
+        if not isinstance(i, Integral) or not -len(self.texts) <= i < len(self.texts):
             raise UsageError(
                 f"i={i!r}, and there are {len(self.texts):,} documents; number them from 0.", code="bad-parameter"
             )
+        if top is not None and (not isinstance(top, Integral) or top < 0):
+            raise UsageError(f"top={top!r}; give a whole number from 0, or None for all terms.", code="bad-parameter")
         return explain_document(self.model, self.texts[i], top=top)
 
     def sample(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -140,15 +141,21 @@ class Outlook(FrameResult, Labelling):
             How many documents you can read: the least sure that nobody has answered. Or the questions that :meth:`ask`
             gave.
         """
+        table: Any = answers
+        if not isinstance(table, Integral) and not (hasattr(table, "__getitem__") and "document" in table):
+            raise UsageError(
+                f"{type(answers).__name__} was given; give a number of documents, or the questions that ask gave.",
+                code="bad-parameter",
+            )
         if self.expected_accuracy is None or self.expected_accuracy.estimate is None:
             return None
-        if isinstance(answers, int):
+        if isinstance(table, Integral):
             open_ = np.ones(len(self.texts), dtype=bool)
             open_[self.known_answers.read.rows] = False
             order = np.argsort(self.confidence, kind="stable")
-            rows = order[open_[order]][: max(0, answers)].tolist()
+            rows = order[open_[order]][: max(0, int(table))].tolist()
         else:
-            rows = [int(number) - 1 for number in answers["document"]]
+            rows = [int(number) - 1 for number in table["document"]]
         return forecast_answers(self.confidence, self.needs_review, rows, self.error_budget, self.texts)
 
     @property

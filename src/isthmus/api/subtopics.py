@@ -103,7 +103,7 @@ def split_label(labelling: Labelling, within: str, n_clusters: int | None = None
         raise DataError(
             f"{within} has {plural(len(rows), 'document')}; at least {_FEWEST} are needed to split it.", code="no-rows"
         )
-    size = n_clusters or int(np.clip(round(len(rows) / _EACH), 2, _MOST))
+    size = n_clusters if n_clusters is not None else int(np.clip(round(len(rows) / _EACH), 2, _MOST))
     texts = [labelling.texts[row] for row in rows]
     others = np.flatnonzero(~mask)
     source = [labelling.texts[row] for row in others] or texts

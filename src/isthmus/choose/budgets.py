@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._utils import plural
+from isthmus.exceptions import UsageError
 
 # Fewer documents than these pass for none: of a few, one wrong label more is a broken budget. Of 40 labels of which one
 # in twenty is wrong, more than 12 % are wrong in one draw of twenty; of 20, in one of thirteen.
@@ -41,6 +43,8 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
     2 0.05
     4 None
     """
+    if not isinstance(steps, Integral) or steps < 1:
+        raise UsageError(f"steps={steps!r}; give a whole number from 1.", code="bad-parameter")
     doubt = np.sort(1.0 - np.asarray(confidence, dtype=float))
     n = len(doubt)
     rows = []

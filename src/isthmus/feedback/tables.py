@@ -90,7 +90,7 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
 
     Last comes the number of surest documents that it was drawn from; None where it was drawn from all.
     """
-    with _retold("bad-answers", "The answers", "bad-check", "The checked sample"):
+    with _retold("bad-answers", "The answers have", "bad-check", "The checked sample has"):
         columns = _as_columns(table, len(labelling.texts))
         rows, truths = _find_rows(columns, labelling)
         among = read_among(columns.get("among", ()))

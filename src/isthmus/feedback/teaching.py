@@ -108,6 +108,8 @@ def teach(
 
 def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> AnyLabelling:
     """Groups that fit no class as classes; see :meth:`isthmus.api.label.LabelResult.name_groups`."""
+    if not isinstance(names, Mapping):
+        raise UsageError(f"names is {type(names).__name__}; give {{group: class}}.", code="bad-parameter")
     words = {group["group"]: str(group["words"]) for group in labelling.novel}
     known = list(words)
     for given, name in names.items():
@@ -467,6 +469,12 @@ def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
 
 
 def _check_words(word_labels: Mapping, labelling: Labelling) -> dict[str, Any]:
+    if not isinstance(word_labels, Mapping):
+        raise DataError(
+            f"word_labels is {type(word_labels).__name__}; give {{word: label}}, or a file with the columns word and "
+            "label.",
+            code="bad-word-labels",
+        )
     words = {}
     for word, label in word_labels.items():
         weights = label if isinstance(label, Mapping) else {label: 1.0}
