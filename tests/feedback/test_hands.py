@@ -168,6 +168,15 @@ def test_nobody_is_measured_by_their_own_word(labelled):
     assert (lee["measured"], lee["agreed"]) == (20, 10)
 
 
+def test_answers_that_two_people_gave_do_not_find_themselves_in_a_check():
+    data = make_shifted_texts(n_source=200, n_target=200, random_state=0, shared=0.1, length=5)
+    result = isthmus.label(data.source_texts, data.source_labels, data.target_texts, method="nbc", embed=False)
+    sample = table(range(60), data.target_labels[:60])
+    read_twice = table([*range(60), *range(60)], [*sample["true_label"]] * 2) | {"by": ["kim"] * 60 + ["lee"] * 60}
+    once, twice = result.teach(sample, drawn="random"), result.teach(read_twice, drawn="random")
+    assert twice.check(sample).right == once.check(sample).right < 60, "two readers who agree are one answer"
+
+
 def test_the_command_weighs_and_compares(labelled, tmp_path, monkeypatch, capsys):
     result, truth = labelled
     monkeypatch.chdir(tmp_path)

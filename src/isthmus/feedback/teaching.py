@@ -398,6 +398,9 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     for fold in sorted({folds[row] for row in rows}):
         others = known.keep(row for row in known.rows if folds[row] != fold)
         held_out = [row for row in rows if folds[row] == fold]
+        # What all hands of a table say is the answer itself: it goes with it.
+        own_word = known.settled_together.intersection(held_out)
+        others = replace(others, weighed=[entry for entry in others.weighed if entry["row"] not in own_word])
         if not others.says_something:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
