@@ -190,6 +190,31 @@ def test_answers_that_were_learned_are_not_to_be_learned_again(enter_copy, capsy
     assert "Let the 2 answers improve the labels" in capsys.readouterr().err
 
 
+def test_a_table_that_holds_answers_is_not_proposed_for_a_check(enter_copy, capsys):
+    enter_copy(write_files)
+    answered = [*LABEL, "--error-budget", "1", "--answers"]
+    assert run_command([*answered, "answers.csv"]) == 0
+    step = capsys.readouterr().err.splitlines()[-1]
+    assert step.endswith("With --save OUT, isthmus check OUT draws them."), "of out.csv answered documents are refused"
+    assert run_command([*answered, "answers.csv", "--save", "run.isthmus", "--force"]) == 0
+    assert "isthmus check run.isthmus --sample" in capsys.readouterr().err.splitlines()[-1]
+    rows = "".join(f"{i},{('staff', 'price')[i % 2]}\n" for i in range(1, 41))
+    Path("all.csv").write_text("document,true_label\n" + rows, encoding="utf-8")
+    assert run_command([*answered, "all.csv", "--force"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == "next: Nothing is left to read."
+
+
+def test_of_several_files_each_is_checked(enter_copy, capsys):
+    enter_copy(write_files)
+    Path("targets").mkdir()
+    for name in ("a.csv", "b.csv"):
+        Path("targets", name).write_text(Path("target.csv").read_text(encoding="utf-8"), encoding="utf-8")
+    capsys.readouterr()
+    assert run_command(["label", "source.csv", "targets", "-o", "labelled", "--method", "nbc", "--text", "text"]) == 0
+    step = capsys.readouterr().err.splitlines()[-1]
+    assert "at random in each file, beginning with this one: isthmus check" in step
+
+
 def test_true_labels_in_another_column_are_renamed_before_they_are_learned(enter_copy, capsys):
     enter_copy(label_files)
     text = Path("answers.csv").read_text(encoding="utf-8")

@@ -123,7 +123,8 @@ class Outlook(FrameResult, Labelling):
         expected, budget = self.expected_accuracy, self.error_budget
         guaranteed = self.checked is not None and self.checked.guarantee is not None
         if not self.needs_review.any():
-            return look_at_random(self.texts) if self.checked is None else None
+            all_read = len(self.known_answers.read.rows) == len(self.texts)
+            return None if self.checked is not None or all_read else look_at_random(self.texts)
         if guaranteed or expected is None or expected.estimate is None or not 0 < budget < 1:
             return None
         return next_step(

@@ -329,7 +329,7 @@ def conclude(
     if questions is None:
         step = result.next_step()
         if step is not None:
-            line = _check_line(saved or table, step, request.budget)
+            line = _check_line(_to_be_checked(result, saved, table), step, request.budget)
             summary["next_step"] = {**step._asdict(), "command": line}
         next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
     else:
@@ -341,6 +341,16 @@ def conclude(
         if name in summary:
             record[name] = summary[name]
     finish(request, summary, record, written, learned=result.learned, next_step=next_step)
+
+
+def _to_be_checked(result, saved: Any, table: Any) -> Any:
+    """The file that a check takes: of a table it refuses documents whose answers were learned."""
+    return saved or (None if _holds_answers(result) else table)
+
+
+def _holds_answers(result) -> bool:
+    """Whether some labels are answers that somebody gave to these very texts."""
+    return result.answers is not None and bool(result.answers.read.rows)
 
 
 def _check_line(result: Any, step: Any, budget: float) -> str | None:
@@ -357,7 +367,9 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
 
     review = [row for row, flag in enumerate(result.needs_review) if flag]
     if step is not None:
-        return f"{step} {_check_line(saved or table, step, budget) or 'With -o OUT, isthmus check OUT draws them.'}"
+        line = _check_line(_to_be_checked(result, saved, table), step, budget)
+        option = "-o" if table is None and not _holds_answers(result) else "--save"
+        return f"{step} {line or f'With {option} OUT, isthmus check OUT draws them.'}"
     if not review:
         return "Nothing is left to read."
     if saved is None and result.expected_accuracy is None:  # later texts: there is no model to ask and to teach
@@ -591,5 +603,6 @@ def label_large(request: LabelRequest) -> None:
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
     drawn = f"--sample {AT_ONCE} -o {free_name('to_check.csv')}"
-    step = f"Check {AT_ONCE} at random: isthmus check {shlex.quote(written[0])} {drawn}"
+    where = "at random" if len(written) == 1 else "at random in each file, beginning with this one"
+    step = f"Check {AT_ONCE} {where}: isthmus check {shlex.quote(written[0])} {drawn}"
     finish(request, summary, record | {"files": result.files}, written, next_step=step)
