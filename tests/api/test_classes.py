@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus.choose import choice
+from isthmus.choose.names import NamedClasses
 from isthmus.exceptions import DataError, UsageError
 
 WORDS = {
@@ -267,3 +269,22 @@ def test_verdicts_are_no_names_that_vote():
     labels = ["positive" if name == "staff" else "negative" for name in LABELS]
     result = isthmus.label(SOURCE, labels, TARGET[:60], embed=False, word_labels=False)
     assert "names" not in {row["method"] for row in result.decision}
+
+
+def test_what_judges_the_labels_knows_which_groups_added_classes_explain(monkeypatch):
+    joined, whole = [], choice.join_names
+
+    def noted(*given):
+        joined.append(whole(*given))
+        return joined[-1]
+
+    monkeypatch.setattr(choice, "join_names", noted)
+    classes = NamedClasses.of(NAMED, LABELS)
+    found = choice.choose(SOURCE, np.array(LABELS, dtype=object), TARGET, classes=classes, embed=False)
+    assert found.scorer is joined[0].scorer, "groups that the added class explains would be announced all the same"
+
+
+def test_picked_answers_do_not_stand_for_those_drawn_at_random(alone, monkeypatch):
+    monkeypatch.setattr("isthmus.feedback.asking.FIRST_AT_RANDOM", 40)
+    taught = alone.teach({"document": [*range(1, 11)], "true_label": TRUTH[:10].tolist()}, drawn="picked")
+    assert taught.ask(60)["drawn"].count("random") == 40

@@ -96,3 +96,22 @@ def test_no_step_is_longer_than_fifty_lines():
     functions = {node.name: node for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
     for name in ("read_job", "fit_job", "judge_job", "_assemble"):
         assert functions[name].end_lineno - functions[name].lineno < 50, f"{name} is longer than fifty lines"
+
+
+def test_groups_and_disputes_are_looked_for_in_the_texts_as_they_were_given(made, monkeypatch):
+    """Beyond the scorer's sample texts are read anew: in another order the answers would go to other documents."""
+    read = {}
+
+    def noting(name, whole):
+        def noted(*given):
+            read[name] = list(given[-1])
+            return whole(*given)
+
+        return noted
+
+    for name in ("novel_names", "disputed"):
+        monkeypatch.setattr(steps, name, noting(name, getattr(steps, name)))
+    isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc", embed=False)
+    assert sorted(read) == ["disputed", "novel_names"]
+    for name, texts in read.items():
+        assert texts == made.target_texts, f"{name} read the texts in another order than they were given in"

@@ -106,3 +106,17 @@ def test_subtopics_and_other_names_of_classes(labelled):
     assert set(again.classes) == {"people", "product", "tone"}
     assert again.predict(["how rude the staff is"]).tolist() == ["tone"]
     assert len(again.split("tone", 2).rows) == int(np.sum(again.labels == "tone"))
+
+
+def test_a_class_is_split_into_as_many_groups_as_its_own_documents_ask_for(labelled, monkeypatch):
+    """48 of 72 texts are about staff."""
+    sizes, whole = [], subtopics.cluster
+
+    def noted(*given, **options):
+        sizes.append(given[3])
+        return whole(*given, **options)
+
+    monkeypatch.setattr(subtopics, "cluster", noted)
+    monkeypatch.setattr(subtopics, "_EACH", 12)
+    labelled.split("staff")
+    assert sizes == [4]

@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 import isthmus
 from isthmus._math.confidence import AccuracyEstimate, sharpen
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.candidates import Candidates, FittedCandidate, candidates_for, try_methods
+from isthmus.choose.candidates import Candidates, FittedCandidate, candidates_for, fit_candidate, try_methods
 from isthmus.choose.choice import NamedVote, _why, decide, expect_anew, join_names, share_factors, vote_weights
 from isthmus.choose.combined import pool, sharpness_for, to_shares
 from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
@@ -18,6 +18,7 @@ from isthmus.choose.texts import TransferTexts
 from isthmus.choose.voting import excess, shared_labels
 from isthmus.classify.names.settling import NameAgreement
 from isthmus.exceptions import DataError, IsthmusWarning
+from isthmus.recipes import make_recipe
 from isthmus.shift.shares import compare_shares
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
@@ -488,3 +489,13 @@ def test_the_vote_knows_no_term_of_a_document_only_where_no_voter_does(monkeypat
     choice = decide(candidates)
     assert set(choice.model.weights) == {"logistic", "lsa", "strings"}  # cocc, which has no vote, is not asked
     assert np.flatnonzero(choice.no_known_terms).tolist() == [2]
+
+
+def test_texts_without_a_known_term_are_flagged_where_they_stand():
+    source, labels = ["kind staff", "fast bike"] * 5, np.array(["staff", "product"] * 5, dtype=object)
+    target = ["kind staff today", "fast bike today", "unheard", "staff today", "bike today"]
+    for turn in range(len(target)):
+        turned = target[turn:] + target[:turn]
+        texts = TransferTexts.of(source, labels, turned)
+        found = fit_candidate("nbc", make_recipe("nbc", min_df=2, language="en"), texts)
+        assert found.no_known_terms.tolist() == [text == "unheard" for text in turned]

@@ -284,3 +284,12 @@ def test_the_next_step_comes_true():
 def test_after_a_guarantee_there_is_no_other_step(result):
     result.check(filled(result.sample(50, budget=0.1), truth_of(result)), budget=0.1)
     assert result.next_step() is None
+
+
+def test_a_draw_goes_by_what_was_expected_of_the_labels():
+    confidence, _ = world()
+    texts = [f"text {row}" for row in range(len(confidence))]
+    expected = AccuracyEstimate(0.6, 0.2, 0.99)
+    frames = [draw_to_decide(confidence, texts, 0.1, 60, expected=known)[1] for known in (None, expected)]
+    assert frames == [reading_frame(confidence, 0.1, 60, expected=known) for known in (None, expected)]
+    assert frames[0] != frames[1], f"the expectation changes nothing: {frames}"

@@ -171,3 +171,11 @@ def test_a_column_of_a_frame_by_its_name(result):
         framed.class_shares(by="shops")
     with pytest.raises(UsageError, match="its columns are not known; give one value per text"):
         result.class_shares(by="shop")
+
+
+def test_of_many_values_the_commonest_have_a_row_of_their_own():
+    values = [f"a{number:02}" for number in range(50)] + ["zoo"] * 3
+    _, masks = value_masks(values, len(values))
+    rows = {value: int(mask.sum()) for value, mask in masks}
+    assert rows["zoo"] == 3
+    assert rows["11 other values"] == 11

@@ -174,3 +174,14 @@ def test_in_blocks_a_labeller_is_refused_in_one_sentence(tmp_path, monkeypatch, 
     assert said.count("\n") == 0
     assert "--labeller" in said
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_texts_without_an_answer_say_nothing_about_what_an_answer_is_worth():
+    """It knows bikes alone, and is right about them each time."""
+
+    def partial(texts):
+        return ["product" if "bike" in text else None for text in texts]
+
+    model = LabellerClassifier(partial).fit([*SOURCE, *TARGET], [*LABELS, *[None] * len(TARGET)])
+    sure = dict(zip(model.classes_.tolist(), model.predict_proba(["slow bike"])[0], strict=True))
+    assert sure["product"] > 0.9, f"an answer that was always right counts {sure}"

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from cli_tables import write_csv
 
 import isthmus
 from isthmus.cli.app import run_command
@@ -331,3 +332,16 @@ def test_answered_documents_need_no_review_after_a_guarantee(folder, capsys):
 def test_a_budget_goes_with_a_number_of_documents_or_a_sample(folder, options, capsys):
     assert run_command(["check", "m.isthmus", *options]) == 2
     assert "--sample N" in capsys.readouterr().err
+
+
+def test_documents_in_new_groups_cannot_pass_by_a_labelled_table(folder):
+    rows = read("out.csv")
+    for row in rows[::2]:
+        row["novel_group"] = "parking"
+    write_csv("grouped.csv", {name: [row[name] for row in rows] for name in rows[0]})
+    budget = ["--budget", "0.3", "--quiet"]
+    assert run_command(["check", "grouped.csv", "--sample", "20", "-o", "few.csv", *budget]) == 0
+    fill_in("few.csv", "read.csv", truth=lambda row: rows[int(row["document"]) - 1]["label"])
+    assert run_command(["check", "grouped.csv", "read.csv", "-o", "kept.csv", *budget]) == 0
+    found = json.loads(Path("kept.csv.run.json").read_text())["check"]["guarantee"]
+    assert found["eligible"] == 30, "30 of the 60 documents are in a new group"

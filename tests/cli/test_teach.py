@@ -248,3 +248,23 @@ def test_answers_to_everything_leave_nothing_to_ask(labelled, capsys):
     assert [row["label"] for row in read("taught.csv")] == TRUTH
     assert run_command(["ask", "all.isthmus", "-o", "more.csv"]) == 0
     assert "No document is left to ask about" in capsys.readouterr().err
+
+
+def test_a_workbook_of_later_documents_names_them_by_their_ids(labelled):
+    pytest.importorskip("xlsxwriter")
+    fastexcel = pytest.importorskip("fastexcel")
+    options = ["--model", "run.isthmus", "--id", "ticket", "-o", "later.xlsx", "--quiet"]
+    assert run_command(["label", "target.csv", *options]) == 0
+    review = fastexcel.read_excel("later.xlsx").load_sheet("review").to_polars()
+    assert sorted(review["id"].to_list()) == sorted(f"A-{number}" for number in range(80))
+
+
+def test_a_half_labelled_table_of_isthmus_is_no_source_either(files, capsys):
+    assert label("source.csv", "target.csv", "-o", "out.csv") == 0
+    rows = read("out.csv")
+    for row in rows[::3]:
+        row["label"] = ""
+    write_csv("half.csv", {name: [row[name] for row in rows] for name in rows[0]})
+    assert label("half.csv", "-o", "again.csv") == 1
+    assert "[machine-labels]" in capsys.readouterr().err
+    assert label("half.csv", "-o", "again.csv", "--trust-machine-labels") == 0

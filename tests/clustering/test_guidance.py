@@ -343,3 +343,19 @@ def test_a_weight_that_is_given_replaces_that_of_the_contexts(task):
     given = cross_similarity(source, target, weighted={int(usual.pivots[1]): 0.0})
     assert given.weights[1] == 0
     assert np.delete(given.weights, 1).tolist() == np.delete(usual.weights, 1).tolist()
+
+
+def test_rows_groups_and_collections_of_a_sample_belong_together(monkeypatch):
+    monkeypatch.setattr(choice, "_SAMPLE", 60)
+    source, groups, target = crossed_task(misleading=False)
+    handed = []
+
+    def noted(rows, codes, collections, *rest, **options):
+        handed.append((codes, collections))
+        return prepare(rows, codes, collections, *rest, **options)
+
+    monkeypatch.setattr(choice, "prepare", noted)
+    choice.choose_guidance(source, groups, 1 + groups, target, n_clusters=2)
+    assert handed
+    for codes, collections in handed:
+        np.testing.assert_array_equal(collections, 1 + codes, err_msg="collections of other rows")

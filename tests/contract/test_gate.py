@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 
 import isthmus
+from isthmus import SourceOnlyClassifier
 from isthmus._progress import listen, progress
 from isthmus._validation import check_texts, read_labels
 from isthmus.base import check_transfer_data
@@ -278,3 +279,9 @@ def test_entries_stored_in_parts_are_one_entry_of_their_sum():
     rows = check_transfer_data(isthmus.SourceOnlyClassifier(), split, ["a", None, "b"], [1, -1, 1]).X
     assert (rows.toarray().tolist(), rows.nnz) == ([[3.0, 5.0], [0.0, 0.0], [0.0, 4.0]], 3)
     assert split.nnz == 5  # the caller's own stays as it is
+
+
+def test_unlabelled_source_rows_get_the_label_that_their_own_words_speak_for():
+    X, domain = np.array([[3.0, 0], [0, 2], [5, 0], [4, 1]]), [1, 1, 1, -1]
+    y = np.array(["a", "b", None, None], dtype=object)
+    assert SourceOnlyClassifier().fit(X, y, sample_domain=domain).transduction_.tolist() == ["a", "b", "a", "a"]

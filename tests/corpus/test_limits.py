@@ -250,3 +250,13 @@ def test_the_first_sheet_is_the_one_listed_first_wherever_it_lies(place):
         book.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{parts}</Relationships>")
         found = [_sheet_file(book, number) for number in range(3)]
     assert found == ["xl/worksheets/two.xml", "xl/worksheets/one.xml", "xl/worksheets/sheet3.xml"]
+
+
+def test_what_a_workbook_holds_beside_its_sheet_counts_too(tmp_path):
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(workbook_with("B3"))
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as book:
+        book.writestr("xl/media/zeros.bin", bytes(2**21))
+    assert path.stat().st_size < 20_000
+    with unpacking_at_most(2**20):
+        assert refusal(path).code == "too-large"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
 from isthmus.corpus.cells import unguard
 from isthmus.corpus.sheets import Layout, _write_sheet
+from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, UsageError
 
 # Every character but NUL and halves of surrogate pairs.
@@ -244,3 +245,10 @@ def test_columns_to_fill_in_are_coloured_and_long_texts_wrap():
     columns = {"id": ["1"], "answer": [""], "text": ["word " * 30]}
     _write_sheet(Sheet(), columns, Layout(choices={"answer": ["a", "b"]}), formats, lambda *given: None)
     assert styles == {0: None, 1: "fill", 2: "text"}
+
+
+def test_a_sheet_has_room_for_the_names_of_its_columns(monkeypatch):
+    monkeypatch.setattr("isthmus.corpus.write._XLSX_ROWS", 3)
+    check_table("t.xlsx", {"text": ["a"] * 2})
+    with pytest.raises(DataError, match="cannot hold 3 rows"):
+        check_table("t.xlsx", {"text": ["a"] * 3})

@@ -133,3 +133,10 @@ def test_calibration_refusals(confidence, options, code):
     with pytest.raises((DataError, UsageError)) as caught:
         reliability_table([1, 2], [1, 2], confidence, **options)
     assert caught.value.code == code
+
+
+def test_the_calibration_error_goes_by_the_bins_that_were_asked_for():
+    """Two bins: all rows in the upper half; or two rows each, (1 - .605) and .76 off."""
+    rows = ["a", "a", "b", "b"], ["a"] * 4, [0.6, 0.61, 0.62, 0.9]
+    assert expected_calibration_error(*rows, n_bins=2) == pytest.approx(0.6825 - 0.5)
+    assert expected_calibration_error(*rows, n_bins=2, strategy="quantile") == pytest.approx((0.395 + 0.76) / 2)

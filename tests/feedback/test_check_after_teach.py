@@ -86,3 +86,10 @@ def test_an_estimate_from_answers_does_not_claim_to_be_without_labels(labelling,
 def test_few_answers_say_why_nothing_is_expected(labelling):
     few = labelling.teach({"document": [1, 61], "true_label": ["staff", "price"]})
     assert right_tile(few)["note"] == ("Not estimated (people gave fewer than 10 answers). Check a sample to know.")
+
+
+def test_class_shares_after_a_check_know_the_answers_given_before(labelling, truth):
+    taught = labelling.teach({"document": [1, 2, 3], "true_label": ["price"] * 3})
+    taught.check([61, 62], truth[[60, 61]].tolist())
+    known = taught.share_facts().known
+    assert known == {**dict.fromkeys(range(3), "price"), 60: truth[60], 61: truth[61]}

@@ -1,5 +1,8 @@
 """After the first answers: later texts, a second round, several kinds of answers, votes with words, saved files."""
 
+import json
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -210,3 +213,12 @@ def test_where_the_name_of_a_new_class_stands_among_the_others_changes_nothing()
 
     for one, other in zip(told("a class that stands first"), told("that stands last"), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9, err_msg="the same but for the place of the name")
+
+
+def test_a_corrected_source_keeps_ids_and_columns_of_the_target(made, labelling):
+    ids, columns = [f"d{row}" for row in range(120)], json.dumps({"cells": {"city": ["Bonn"] * 120}})
+    known = replace(labelling, ids=ids, input_table=columns)
+    other = next(name for name in made.source_labels if name != made.source_labels[0])
+    again = known.teach(source_labels={"document": [1], "true_label": [other]})
+    assert again.ids == ids
+    assert again.input_table == columns, "the target's columns are gone after a correction of the source"

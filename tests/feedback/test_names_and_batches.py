@@ -187,3 +187,11 @@ def test_teach_uses_vectors_that_no_method_voted_with(labelling):
     taught = replace(labelling, given_vectors=table).teach(answers([1, 41, 81]))
     assert len(taught.model.views.vector_mean_) == 4
     assert taught.needs_vectors
+
+
+def test_corrections_of_the_source_are_understood_in_former_names(labelling):
+    renamed = labelling.rename_classes(NAMES)
+    row = next(row for row, name in enumerate(labelling.source_labels) if name == "price")
+    again = renamed.teach(source_labels={"document": [row + 1], "true_label": ["staff"]})
+    assert again.source_labels[row] == "people"
+    assert sorted(again.classes) == sorted(renamed.classes)

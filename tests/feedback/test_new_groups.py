@@ -8,6 +8,7 @@ from made_texts import PARKING, PRICE, STAFF, visit_texts
 
 import isthmus
 from isthmus._math.confidence import lower_confidence_in_groups
+from isthmus.cli.label_run import added_columns
 from isthmus.exceptions import UsageError
 from isthmus.feedback import expect_accuracy
 from isthmus.feedback.correction import pseudo_answers
@@ -208,3 +209,9 @@ def test_answers_in_a_group_speak_of_the_group_and_of_nothing_else():
     assert found.estimate == pytest.approx((25 + 45 * 0.9 + 30 * group) / 100)
     blind = expect_accuracy(*(part[:10] if len(part) == 25 else part for part in given[:3]), *given[3:])
     assert found.estimate < blind.estimate
+
+
+def test_documents_that_got_a_class_with_their_group_are_not_called_answered_in_the_table(labelling):
+    taught = labelling.teach(answers(OUTSIDE)).name_groups({"garage lot": "parking"})
+    answered = np.flatnonzero(added_columns(taught)["answered"])
+    assert answered.tolist() == OUTSIDE, "nobody has read the documents of the group"

@@ -269,3 +269,10 @@ def test_where_nothing_carries_over_the_shares_of_the_target_are_not_guessed():
         rows = {row["topic"]: row for row in found.findings}
         assert ("target" in rows["class balance"]["values"]) is guessed, rows["what carries over"]
         assert ("Rough guess for the target" in str(found)) is guessed
+
+
+def test_empty_documents_of_the_target_are_counted():
+    result = isthmus.diagnose(
+        ["kind staff", "fast bike"] * 6, ["a", "b"] * 6, ["kind staff", "", "fast bike", "  "] * 3
+    )
+    assert result["sizes"]["values"]["empty_target"] == 6

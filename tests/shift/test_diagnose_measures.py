@@ -16,7 +16,7 @@ from isthmus.shift.bridges import (
     vocabulary_transfer,
     votes_without_word,
 )
-from isthmus.shift.duplicates import near_duplicates, run_hashes
+from isthmus.shift.duplicates import BOILERPLATE, near_duplicates, run_hashes
 from isthmus.shift.groups import group_facts, shuffle_words
 from isthmus.shift.vocabulary import count_joint, proxy_a_distance, vocabulary_overlap, word_divergence
 
@@ -258,3 +258,11 @@ def test_log_odds_of_a_word_and_their_variance_by_hand():
     np.testing.assert_allclose(
         odds[:, 0], [np.log(3.5 / 1.5) - np.log(10.5 / 20.5), np.log(1.5 / 3.5) - np.log(20.5 / 10.5)]
     )
+
+
+def test_a_run_in_fifty_documents_may_be_copied_and_in_one_more_is_a_form():
+    form = np.arange(8)
+    target = [np.append(form, 99)]  # two runs, one of them the form
+    for n, found in ((BOILERPLATE, 1), (BOILERPLATE + 1, 0)):
+        source = [np.append(form, 1_000 + number) for number in range(n)]
+        assert len(near_duplicates(source, target)) == found, f"the run stands in {n} source documents"

@@ -27,7 +27,7 @@ from isthmus.workbench.gate import (
     _token_in_form,
 )
 from isthmus.workbench.server import LineFormatter, Worker, log_lines
-from isthmus.workbench.sessions import Cookies, PasswordLinks, Passwords, RateLimiter
+from isthmus.workbench.sessions import LINK_SECONDS, Cookies, PasswordLinks, Passwords, RateLimiter
 from isthmus.workbench.settings import Settings, is_every_address, is_loopback, load_secret
 
 QUICK = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
@@ -396,3 +396,12 @@ def test_the_log_is_lines_of_json_and_no_library_chats_in_it():
     assert (second["event"], second["level"]) == ("broke é", "warning")
     assert "ZeroDivisionError" in second["trace"]
     assert lines.getvalue().isascii()
+
+
+def test_a_link_for_a_new_password_holds_for_a_day(monkeypatch):
+    links = PasswordLinks(Settings())
+    kim = SimpleNamespace(id="kim", session_key="first", disabled=False)
+    token, made = links.make(kim), time.time()
+    for later, holds in ((LINK_SECONDS - 60, True), (LINK_SECONDS + 60, False)):
+        monkeypatch.setattr(timed, "time", SimpleNamespace(time=lambda later=later: made + later))
+        assert links.holds(token, kim) is holds, f"{later:,} seconds after it was made"

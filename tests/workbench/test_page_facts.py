@@ -12,7 +12,7 @@ from fastapi import HTTPException
 from isthmus.corpus.limits import given_limit
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
-from isthmus.workbench.pages import runs
+from isthmus.workbench.pages import review, runs
 from isthmus.workbench.pages.data import next_step
 from isthmus.workbench.pages.frame import known_classes
 from isthmus.workbench.pages.groups import found_facts, touched_facts
@@ -422,3 +422,15 @@ def test_no_time_is_told_where_nobody_knows_how_far_the_work_is(unknown):
     later = datetime(2026, 3, 1, 9, 1, tzinfo=UTC)
     assert time_left(progress, later) == "about 4 minutes left in this step"
     assert time_left(progress | {unknown: None}, later) == ""
+
+
+def test_the_page_of_accepting_many_counts_above_the_threshold_of_its_sample(monkeypatch):
+    """The address of the page names the sample, and not how sure its labels are."""
+    sample, run = SimpleNamespace(id="sample", threshold=0.7), SimpleNamespace(id="run")
+    monkeypatch.setattr(review, "chosen_run", lambda *given: run)
+    monkeypatch.setattr(review, "find_check", lambda *given: (sample, run))
+    monkeypatch.setattr(review.checking, "desk_facts", lambda *given: {})
+    monkeypatch.setattr(review, "project_page", lambda access, name, **facts: facts)
+    access = MagicMock()
+    assert review.accept_page(access, check="sample")["threshold"] == 0.7
+    access.workspace.checks.above.assert_called_once_with("run", 0.7)

@@ -103,3 +103,17 @@ def test_every_document_has_one_place_in_the_queue(done, monkeypatch, asked):
     assert sorted(rank.tolist()) == [*range(24)]
     assert len(reasons) == min(asked, 24)
     assert sorted(rank[list(reasons)].tolist()) == [*range(len(reasons))], "what is asked comes first"
+
+
+def test_the_language_that_was_chosen_reaches_the_labelling(done):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False, "language": "de"}, by=done.by)
+    assert model_of(done, finish(done, run)).settings["language"] == "de"
+
+
+def test_the_codebook_knows_no_class_of_an_answer_that_was_taken_back(done):
+    done.answers.give(by_name(done)["t0"], "parking", by=done.by, run=done.run.id)
+    for answered in (True, False):
+        made = done.exports.make(done.project.id, "codebook", by=done.by, run=done.run.id, ending=".jsonl")
+        rows = map(json.loads, done.exports.path(made.id).read_text(encoding="utf-8").splitlines())
+        assert ("parking" in {row["class"] for row in rows}) is answered
+        done.answers.undo(by=done.by)
