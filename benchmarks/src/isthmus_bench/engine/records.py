@@ -132,8 +132,7 @@ class Record:
 
     def changed_code(self, key: Key) -> list[str] | None:
         """Modules that have changed since this unit was last computed; None where it does not say which computed it."""
-        unit = self.units[key]
-        code = self.code.get(unit.get("verified") or unit.get("code", ""))
+        code = self.code.get(_last_code(self.units[key]))
         return None if code is None else changed_modules(code)
 
     def changed_study(self, name: str) -> list[str] | None:
@@ -144,7 +143,7 @@ class Record:
     def code_sentence(self) -> str:
         """Whether the rows are those of the code as it is now, for a reader of the record."""
         changed = {name: changed_modules(code) for name, code in self.code.items()}  # many rows, few codes
-        found = {key: changed.get(unit.get("code", "")) for key, unit in self.units.items() if "rows" in unit}
+        found = {key: changed.get(_last_code(unit)) for key, unit in self.units.items() if "rows" in unit}
         stale = {key: names for key, names in found.items() if names}
         unknown = sum(names is None for names in found.values())
         if not found or unknown == len(found):
@@ -264,6 +263,11 @@ class Record:
         self.data = {**other.data, **self.data}
         self.code = {**other.code, **self.code}
         self.commands = list(dict.fromkeys([*other.commands, *self.commands]))
+
+
+def _last_code(unit: dict) -> str:
+    """Which code computed a unit last: to verify it, or to record it."""
+    return unit.get("verified") or unit.get("code", "")
 
 
 def _read_json(path: Path) -> dict:
