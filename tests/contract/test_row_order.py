@@ -1,7 +1,4 @@
-"""Neither the order of the rows nor the number of threads changes a label: all recipes, the vote, groups, diagnosis.
-
-Each is done twice: in one thread, and in two threads with the documents in another order.
-"""
+"""Neither the order of the rows nor the number of threads changes a label: all recipes, the vote, groups, diagnosis."""
 
 import warnings
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +13,7 @@ from isthmus._utils import one_blas_thread
 from isthmus.corpus import load_sample
 from isthmus.recipes import RECIPES
 
-N = 40
+N = 80
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +23,10 @@ def sample():
     return source.texts[:N], source.labels[:N], target.texts[:N], rng.permutation(N), rng.permutation(N)
 
 
-def quietly(function, *args, threads=1, **options):
-    with threadpool_limits(threads), warnings.catch_warnings():
+def quietly(function, *args, **options):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {threads}
         return function(*args, **options)
-
-
-def turned(function, *args, **options):
-    """The same of documents in another order."""
-    return quietly(function, *args, threads=2, **options)
 
 
 def take(values, order):
@@ -50,7 +41,7 @@ def test_shuffled_documents_keep_their_labels(sample, method):
     classes = sorted(set(labels))
     words = words and dict(zip(words, classes, strict=False))
     first = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
-    other = turned(
+    other = quietly(
         isthmus.label, take(source, rows), take(labels, rows), take(target, places), method=method, word_labels=words
     )
     np.testing.assert_array_equal(other.labels, first.labels[places])
@@ -70,7 +61,7 @@ def test_shuffled_documents_keep_their_labels_by_given_vectors(sample, method):
     vectors = np.random.default_rng(0).normal(size=(2, N, 8)).astype(np.float32)
     first = quietly(isthmus.label, source, labels, target, method=method, vectors=vectors)
     shuffled = vectors[0][rows], vectors[1][places]
-    other = turned(
+    other = quietly(
         isthmus.label, take(source, rows), take(labels, rows), take(target, places), method=method, vectors=shuffled
     )
     np.testing.assert_array_equal(other.labels, first.labels[places])
@@ -80,7 +71,7 @@ def test_shuffled_documents_keep_their_labels_by_given_vectors(sample, method):
 def test_shuffled_documents_keep_their_groups(sample):
     source, labels, target, rows, places = sample
     first = quietly(isthmus.cluster, source, labels, target)
-    other = turned(isthmus.cluster, take(source, rows), take(labels, rows), take(target, places))
+    other = quietly(isthmus.cluster, take(source, rows), take(labels, rows), take(target, places))
     np.testing.assert_array_equal(other.labels, first.labels[places])
     assert other.names == first.names
     assert other.guidance_estimate.helps == first.guidance_estimate.helps
@@ -91,7 +82,7 @@ def test_shuffled_documents_keep_their_diagnosis(sample):
     source, labels, target, rows, _places = sample
     copied = [*target[:5], *source[:3]]  # so that near duplicates are named, by the caller's row numbers
     first = quietly(isthmus.diagnose, source, labels, copied)
-    other = turned(isthmus.diagnose, take(source, rows), take(labels, rows), copied[::-1])
+    other = quietly(isthmus.diagnose, take(source, rows), take(labels, rows), copied[::-1])
     repeats = [
         {"target": 7 - row["target"], "source": int(rows[row["source"]])} for row in other.tables["near_duplicates"]
     ]
@@ -106,8 +97,35 @@ def test_shuffled_documents_keep_their_diagnosis(sample):
 def test_the_same_documents_are_drawn_for_a_check(sample):
     source, labels, target, _, places = sample
     first = quietly(isthmus.label, source, labels, target, method="nbc")
-    other = turned(isthmus.label, source, labels, take(target, places), method="nbc")
+    other = quietly(isthmus.label, source, labels, take(target, places), method="nbc")
     assert other.sample(20)["text"] == first.sample(20)["text"]
+
+
+@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+def test_the_number_of_threads_changes_no_label(sample, method):
+    need_vectors(method)
+    source, labels, target = (part[:40] for part in sample[:3])
+    words = dict(zip(("staff", "price"), sorted(set(labels)), strict=False))
+    words = words if method in RECIPES and RECIPES[method].takes_words else None
+    with threadpool_limits(1):
+        first = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
+    with threadpool_limits(2):
+        assert {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"} == {2}
+        other = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
+    np.testing.assert_array_equal(other.labels, first.labels)
+    np.testing.assert_allclose(other.confidence, first.confidence, atol=1e-9)
+    assert other.method == first.method
+
+
+def test_the_number_of_threads_changes_no_group_and_no_diagnosis(sample):
+    source, labels, target = (part[:40] for part in sample[:3])
+    told = []
+    for number in (1, 2):
+        with threadpool_limits(number):
+            groups = quietly(isthmus.cluster, source, labels, target)
+            found = quietly(isthmus.diagnose, source, labels, target)
+            told.append((groups.labels.tolist(), groups.names, groups.guidance_estimate.helps, found.to_dict()))
+    assert told[0] == told[1]
 
 
 def test_methods_that_run_at_a_time_have_one_thread_of_linear_algebra_each():
