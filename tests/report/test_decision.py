@@ -53,3 +53,18 @@ def test_a_vote_names_the_method_that_counts_most():
         NOT_TRIED,
     ]
     assert why_this_method(vote) == "2 methods voted; cocc counts most (60%)"
+
+
+def test_what_joins_a_vote_has_no_share_in_it():
+    """Words count by their log-odds, names next to the vote: a weight of 0.98 is not 98 % of the vote."""
+    words = {"method": "words alone", "chosen": True, "weight": 0.98, "why": "a general lexicon"}
+    names = {"method": "names", "chosen": True, "weight": 0.99, "why": "names mean something"}
+    svm = {"method": "svm", "chosen": True, "weight": 0.4, "why": "supported"}
+    cocc = {"method": "cocc", "chosen": True, "weight": 0.6, "why": "supported"}
+    voted = "2 methods voted; cocc counts most (60%)"
+    assert why_this_method([words, svm, cocc]) == f"{voted}; labelled words were added"
+    assert (
+        why_this_method([svm, cocc, names, words]) == f"{voted}; names of classes were added; labelled words were added"
+    )
+    assert why_this_method([{**svm, "weight": 1.0}, words]) == "svm: supported; labelled words were added"
+    assert why_this_method([names, words]) == "names: names mean something; labelled words were added"

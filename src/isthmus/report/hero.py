@@ -9,6 +9,7 @@ import numpy as np
 
 from isthmus._math.confidence import explain_reason, without_text
 from isthmus._utils import plural
+from isthmus.choose.combined import LEXICON, NAMES
 
 _FRACTIONS = (
     (0.97, "Nearly all of the"),
@@ -257,8 +258,10 @@ _NAMES = {
     "accuracy": "expected accuracy",
     "spread": "± of the score",
 }
+# Their weight is no share of the vote: they join it once the methods have voted.
+_JOINED = {LEXICON: "labelled words were added", NAMES: "names of classes were added"}
 _MEANINGS = {
-    "weight": "share in the vote",
+    "weight": "share in the vote; of words alone, how much their log-odds count next to the vote's",
     "score": "how well the labels are supported; only differences between methods mean something",
     "spread": "standard deviation of the score when the documents are drawn again",
     "learnability": "share of the labels' information that a classifier repeats on target documents it has not seen",
@@ -275,8 +278,12 @@ def why_this_method(decision: list[dict]) -> str:
     chosen = [row for row in decision if row["chosen"]]
     if len(chosen) == 1:
         return str(chosen[0]["why"])
-    first = max(chosen, key=lambda row: row.get("weight", 0.0))
-    return f"{len(chosen)} methods voted; {first['method']} counts most ({first.get('weight', 0.0):.0%})"
+    voters = [row for row in chosen if row["method"] not in _JOINED] or chosen[:1]
+    first = max(voters, key=lambda row: row.get("weight", 0.0))
+    voted = f"{len(voters)} methods voted; {first['method']} counts most ({first.get('weight', 0.0):.0%})"
+    if len(voters) == 1:
+        voted = f"{first['method']}: {first['why']}"
+    return "; ".join([voted, *(_JOINED[row["method"]] for row in chosen if row not in voters)])
 
 
 def decision_facts(decision: list[dict]) -> dict[str, Any]:
