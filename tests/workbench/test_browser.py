@@ -204,6 +204,29 @@ def test_no_key_of_a_fast_hand_is_lost(open_tab, server, project):
     assert answered(page) == before + 10
 
 
+def test_a_new_class_that_is_typed_is_the_answer(open_tab, server, project):
+    """Enter in the field would press the first button of the form: a label that nobody chose."""
+    page = open_tab(server).page
+    page.goto(f"/projects/{project.id}/review")
+    page.keyboard.press("n")
+    page.keyboard.type("wholly new")
+    before = document(page)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(f"#desk:not([data-document='{before}'])")
+    assert page.get_by_role("status").filter(has_text="Answered").text_content() == "Answered: wholly new."
+
+
+def test_words_are_found_while_they_are_typed(open_tab, server, project):
+    page = open_tab(server).page
+    page.goto(f"/projects/{project.id}/words")
+    page.fill("#word", "qqq")
+    page.get_by_text("No word starts with these letters.").wait_for()
+    page.fill("#word", "")
+    page.locator("#found a").first.click()
+    page.locator("#touches h2").wait_for()
+    assert page.url.endswith("/words")
+
+
 def test_a_file_that_cannot_be_read_says_why(open_tab, server, project):
     page = open_tab(server).page
     page.goto(f"/projects/{project.id}/data")

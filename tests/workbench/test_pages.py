@@ -229,7 +229,7 @@ def test_the_overview_says_what_reading_so_many_brings(client, workspace, projec
 def test_both_files_are_sent_from_one_page(client, workspace):
     project = client.post("/api/projects", json={"name": "Two files"}).json()["id"]
     page = client.get(f"/projects/{project}/data").text
-    assert f'hx-post="/projects/{project}/data/pair"' in page
+    assert f'data-post="/projects/{project}/data/pair"' in page
     files = {
         "source": ("a.csv", b"text,label\nkind staff,staff\nfast bike,product\n"),
         "target": ("b.csv", b"text\nx\n"),
@@ -262,7 +262,7 @@ def test_the_state_above_a_run_and_the_time_left_follow_its_progress(client, wor
     since = (datetime.now(UTC) - timedelta(minutes=2)).isoformat()
     workspace.jobs.progress(job.id, {"phase": "storing", "done": 1, "total": 3, "since": since})
     part = client.get(f"{place}/progress").text
-    assert re.search(r'<span id="run-state" hx-swap-oob="true"><span[^>]*>running<', part)
+    assert re.search(r'<span id="run-state"><span[^>]*>running<', part)
     assert "about 4 minutes left in this step" in part
     workspace.jobs.finish(job.id)
 
@@ -276,7 +276,7 @@ def test_a_sample_is_counted_in_the_list_and_on_the_overview(client, workspace, 
         document = workspace.checks.next(check.id, by)
         label = workspace.runs.prediction(run.id, document.id).label
         part = client.post(f"{place}/check/{check.id}/answers", data={"document": document.id, "label": label}).text
-        assert re.search(rf'<div id="samples" hx-swap-oob="true">.*>{n} answered<', part)
+        assert re.search(rf'<div id="samples">.*>{n} answered<', part)
     page = client.get(place).text
     assert "Right, measured" in page
     assert "of 22 documents" in page

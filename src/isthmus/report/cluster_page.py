@@ -35,7 +35,7 @@ def write_cluster_report(
         Where the texts came from; with them the page tells what was read.
     """
     check_output(path, force=force, table=False)
-    return write_page("cluster.html.j2", cluster_facts(result, source, target), path, force=force)
+    return write_page("cluster", cluster_facts(result, source, target), path, force=force)
 
 
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def first_screen(result, clusters: list[dict], target: Collection | None = None)
 
 def cluster_card(result) -> str:
     """The first screen of the page as a card for notebooks."""
-    return render_card("cluster_hero.html.j2", first_screen(result, cluster_cards(result)))
+    return render_card("cluster_hero", first_screen(result, cluster_cards(result)))
 
 
 def cluster_cards(result) -> list[dict[str, Any]]:

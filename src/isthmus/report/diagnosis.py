@@ -19,7 +19,7 @@ def write_diagnosis_report(
 ) -> Path:
     """Write the page about a diagnosis; with the collections it tells what was read, and shows near-duplicates."""
     check_output(path, force=force, table=False)
-    return write_page("diagnosis.html.j2", diagnosis_facts(result, source, target), path, force=force)
+    return write_page("diagnosis", diagnosis_facts(result, source, target), path, force=force)
 
 
 def diagnosis_facts(result, source: Collection | None, target: Collection | None) -> dict[str, Any]:

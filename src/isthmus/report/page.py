@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from isthmus.report.hero import hero_facts
 from isthmus.report.listing import as_json, lang_attribute
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
+_TEMPLATES = resources.files("isthmus.report") / "templates"
+_TEMPLATE = re.compile(r"^\{# === (\w+) #\}\n", re.MULTILINE)
 
 
 def write_label_report(
@@ -50,12 +53,12 @@ def write_label_report(
     source = source or Collection.from_texts(result.source_texts, list(result.source_labels), name="source texts")
     target = target or Collection.from_texts(result.texts, ids=result.ids, name="target texts")
     summary = label_summary(result, source, target, files=files, by=by)
-    return write_page("label.html.j2", summary, path, force=force)
+    return write_page("label", summary, path, force=force)
 
 
 def label_card(result) -> str:
     """The first screen of the page as a card for notebooks."""
-    return render_card("hero.html.j2", {"hero": hero_facts(result)})
+    return render_card("hero", {"hero": hero_facts(result)})
 
 
 def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) -> Path:
@@ -68,16 +71,16 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 
 def render(template: str, facts: Mapping[str, Any]) -> str:
     """Fill a template; everything that comes from data is escaped, and the policy names the page's own code by hash."""
-    environment = _kept_environment()
-    rest, script = (_source(environment, name) for name in ("style.css", "script.js"))
-    style = shared_style() + rest
+    style, script = report_style(), read_part("script.js")
     markup = import_optional("markupsafe", "A report").Markup
     policy = (
         f"default-src 'none'; script-src '{code_hash(script)}'; style-src '{code_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
     )
-    page = environment.get_template(template).render(
-        {**facts, "style": markup(style), "script": markup(script), "policy": markup(policy)}
+    page = (
+        _kept_environment()
+        .get_template(template)
+        .render({**facts, "style": markup(style), "script": markup(script), "policy": markup(policy)})
     )
     return _CONTROL.sub("\ufffd", page)
 
@@ -87,16 +90,31 @@ def render_card(part: str, facts: Mapping[str, Any]) -> str:
     return _CONTROL.sub("\ufffd", frame(_kept_environment().get_template(part).render(facts)))
 
 
-def _source(environment: Any, name: str) -> str:
-    return environment.loader.get_source(environment, name)[0]
+def report_style() -> str:
+    """The style sheet of every page."""
+    return shared_style() + read_part("style.css")
 
 
-def make_environment() -> Any:
-    """The templates with their filters."""
+@cache
+def read_part(name: str) -> str:
+    """A file that pages are made of."""
+    return (_TEMPLATES / name).read_text("utf-8")
+
+
+def read_templates(folder: Any) -> dict[str, str]:
+    """Templates by name: a file holds those that belong together, each below a line with its name."""
+    files = [place.read_text("utf-8") for place in folder.iterdir() if place.name.endswith(".j2")]
+    pieces = [_TEMPLATE.split(text)[1:] for text in files]
+    return {name: text for piece in pieces for name, text in zip(piece[::2], piece[1::2], strict=True)}
+
+
+def make_environment(more: Any = None) -> Any:
+    """The templates with their filters; those of a further folder come on top."""
     jinja2 = import_optional("jinja2", "A report")
     markup = import_optional("markupsafe", "A report").Markup
+    templates = read_templates(_TEMPLATES) | (read_templates(more) if more else {})
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("isthmus.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["percent"] = lambda value, digits=0: f"{100 * value:.{digits}f} %"
     environment.filters["count"] = lambda value: f"{value:,}"
@@ -106,6 +124,7 @@ def make_environment() -> Any:
     # Escaped by hand: nothing in it can end the script element it stands in.
     environment.filters["script_data"] = lambda content: markup(as_json(content))
     environment.filters["w"] = lambda share: f"{100 * max(0.0, min(1.0, share)):.2f}"
+    environment.globals["parts"] = environment.get_template("parts").module  # macros of every page
     return environment
 
 

@@ -23,10 +23,9 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 import isthmus
-from isthmus._cards import shared_style
 from isthmus._utils import to_plain
 from isthmus.exceptions import IsthmusError
-from isthmus.report.page import make_environment
+from isthmus.report.page import report_style
 from isthmus.workbench import api
 from isthmus.workbench.context import Bench, SignInNeeded, is_htmx, page
 from isthmus.workbench.gate import Gate
@@ -126,12 +125,10 @@ async def few_threads(app: FastAPI) -> AsyncIterator[None]:
 
 def add_static(app: FastAPI) -> None:
     """Style sheets and scripts; the report's sheet is served from the report's own files."""
-    environment = make_environment()
-    sheet = shared_style() + environment.loader.get_source(environment, "style.css")[0]
 
     @app.get("/static/report.css", include_in_schema=False)
     def report_sheet() -> Response:
-        return Response(sheet, media_type="text/css", headers={"cache-control": "no-cache"})
+        return Response(report_style(), media_type="text/css", headers={"cache-control": "no-cache"})
 
     app.mount("/static", Static(directory=str(resources.files("isthmus.workbench") / "static")), name="static")
 
@@ -219,6 +216,6 @@ def answer(request: Request, status: int, detail: str, code: str, headers: Any =
         return PlainJson({"detail": detail, "code": code}, status_code=status, headers=headers)
     if is_htmx(request) or not hasattr(request.state, "session"):
         return PlainTextResponse(detail.encode("utf-8", "replace"), status_code=status, headers=headers)
-    response = page(request, "error.html.j2", status=status, title=_TITLES.get(status, "Request failed"), detail=detail)
+    response = page(request, "error", status=status, title=_TITLES.get(status, "Request failed"), detail=detail)
     response.headers.update(headers or {})
     return response

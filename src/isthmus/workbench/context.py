@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import resources
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -77,15 +78,11 @@ def project_in(path: str) -> str:
 
 def make_templates() -> Any:
     """Our templates, and the report's below them, with filters for both."""
-    import jinja2
-
-    environment = make_environment()
-    environment.auto_reload = False  # the files of an installed package do not change: no look at each for each page
-    environment.loader = jinja2.ChoiceLoader([jinja2.PackageLoader("isthmus.workbench"), environment.loader])
+    environment = make_environment(resources.files("isthmus.workbench") / "templates")
     environment.filters["when"] = when
     environment.filters["size"] = in_bytes
     environment.filters["tinted"] = tinted
-    environment.globals["plural"] = plural
+    environment.globals |= {"plural": plural, "bits": environment.get_template("bits").module}
     return environment
 
 
@@ -207,7 +204,7 @@ async def workspace_owner(bench: BenchNow, person: Person) -> Any:
 WorkspaceOwner = Annotated[Any, Depends(workspace_owner)]
 
 
-def page(request: Request, name: str, /, status: int = 200, **facts: Any) -> HTMLResponse:
+def page(request: Request, name: str, /, status: int = 200, access: Access | None = None, **facts: Any) -> HTMLResponse:
     """A filled template."""
     bench = get_bench(request)
     state = request.state
@@ -218,7 +215,8 @@ def page(request: Request, name: str, /, status: int = 200, **facts: Any) -> HTM
             "person": getattr(state, "person", None),
             "accounts": bench.settings.accounts,
             "csrf": bench.cookies.csrf(state.session),
-            "access": None,
+            "access": access,
+            "home": f"/projects/{access.project.id}" if access else "",
             "nav": None,
             "now": datetime.now(UTC).isoformat(),  # the token of an answer given on this page
             **facts,

@@ -35,7 +35,7 @@ def sign_in_form(request: Request, bench: BenchNow, next: str = "/projects"):
     """The form."""
     if request.state.person is not None:
         return RedirectResponse(safe_next(next), status_code=303)
-    return page(request, "sign_in.html.j2", trouble="", name="", next=safe_next(next))
+    return page(request, "sign_in", trouble="", name="", next=safe_next(next))
 
 
 @router.post("/sign-in")
@@ -51,7 +51,7 @@ def sign_in(request: Request, bench: BenchNow, name: Field = "", password: Field
         trouble = error.detail
         status = 429
     if person is None:
-        return page(request, "sign_in.html.j2", status=status, trouble=trouble, name=name, next=safe_next(next))
+        return page(request, "sign_in", status=status, trouble=trouble, name=name, next=safe_next(next))
     return enter(request, person, safe_next(next))
 
 
@@ -68,7 +68,7 @@ def sign_out(request: Request, bench: BenchNow, everywhere: Field = ""):
 def join_form(request: Request, bench: BenchNow, token: str):
     """The form behind an invitation; the link is used up only when it is sent."""
     require_accounts(bench)
-    return page(request, "join.html.j2", trouble="", name="")
+    return page(request, "join", trouble="", name="")
 
 
 @router.post("/join/{token}")
@@ -78,7 +78,7 @@ def join(request: Request, bench: BenchNow, token: str, name: Field = "", passwo
     try:
         return enter(request, service.join(request, token, name, password))
     except IsthmusError as error:
-        return page(request, "join.html.j2", status=422, trouble=str(error), name=name)
+        return page(request, "join", status=422, trouble=str(error), name=name)
 
 
 @router.get("/people")
@@ -92,7 +92,7 @@ def people_page(request: Request, bench: Bench, person: Person, *, token: str = 
     place = "join" if invited else "password"
     link = f"{request.url.scheme}://{request.url.netloc}/{place}/{token}" if token else None
     facts = {"people": bench.workspace.people.list(), "projects": bench.projects_of(person)}
-    return page(request, "people.html.j2", link=link, invited=invited, reset=reset, **facts)
+    return page(request, "people", link=link, invited=invited, reset=reset, **facts)
 
 
 @router.post("/people/invitations")
@@ -133,7 +133,7 @@ def password_link(request: Request, bench: BenchNow, person: WorkspaceOwner, oth
 @router.get("/password/{token}")
 def password_form(request: Request, bench: BenchNow, token: str):
     """The form behind such a link."""
-    return page(request, "password.html.j2", trouble="", own=False)
+    return page(request, "password", trouble="", own=False)
 
 
 @router.post("/password/{token}")
@@ -142,13 +142,13 @@ def set_password(request: Request, bench: BenchNow, token: str, password: Field 
     try:
         return enter(request, service.use_password_link(request, token, password))
     except IsthmusError as error:
-        return page(request, "password.html.j2", status=422, trouble=str(error), own=False)
+        return page(request, "password", status=422, trouble=str(error), own=False)
 
 
 @router.get("/account")
 def account(request: Request, person: Person):
     """One's own account."""
-    return page(request, "password.html.j2", trouble="", own=True)
+    return page(request, "password", trouble="", own=True)
 
 
 @router.post("/account/password")
@@ -157,4 +157,4 @@ def change_password(request: Request, person: Person, old: Field = "", password:
     try:
         return enter(request, service.change_own_password(request, person, old, password))
     except IsthmusError as error:
-        return page(request, "password.html.j2", status=422, trouble=str(error), own=True)
+        return page(request, "password", status=422, trouble=str(error), own=True)

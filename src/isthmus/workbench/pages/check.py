@@ -54,7 +54,7 @@ def checks(access: Viewer, run: str = "", check: str = ""):
     facts: dict[str, Any] = {"run": found, "check": None, "checks": samples}
     if chosen is not None:
         facts |= desk_facts(access, chosen, found)
-    return project_page(access, "check.html.j2", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)
+    return project_page(access, "check", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)
 
 
 @router.post("")
@@ -68,7 +68,7 @@ def draw(access: Reviewer, run: Field = "", size: Annotated[int, Form()] = _SUGG
 def show(access: Viewer, check: str):
     """The next document, alone."""
     found, run = find_check(access, check)
-    return part(access, "check_desk.html.j2", **desk_facts(access, found, run))
+    return part(access, "check_desk", **desk_facts(access, found, run))
 
 
 @router.post("/{check}/answers")
@@ -79,4 +79,4 @@ def answer(access: Reviewer, check: str, document: Field = "", label: Field = ""
     facts = desk_facts(access, found, run, just=f"Answered: {label}.")
     # The list of samples below the desk goes along; the page of accepting many at once has none.
     checks = whole_samples(access, run) if found.threshold is None else []
-    return part(access, "check_desk.html.j2", fragment=True, checks=checks, **facts)
+    return part(access, "check_desk", fragment=True, checks=checks, **facts)

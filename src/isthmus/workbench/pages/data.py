@@ -22,7 +22,7 @@ def collections(access: Viewer):
     rows = access.workspace.collections.list(access.project.id)
     return project_page(
         access,
-        "data.html.j2",
+        "data",
         collections=rows,
         suggested="target" if any(row.kind == "source" for row in rows) else "source",
         limit=access.bench.settings.max_upload,
@@ -80,7 +80,7 @@ def collection_page(access: Access, id: str, *, sheet: str | None = None, troubl
     findings = (facts or preview).get("findings") or []
     return project_page(
         access,
-        "collection.html.j2",
+        "collection",
         status=422 if trouble else 200,
         docs=docs,
         preview=preview,

@@ -24,7 +24,7 @@ def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Cluste
         subtopics = service.split_class(access, found.id, within, clusters)
     return project_page(
         access,
-        "groups.html.j2",
+        "groups",
         run=found,
         groups=access.workspace.groups.list(found.id) if found else [],
         classes=classes_of(access, found) if found else [],
@@ -100,7 +100,7 @@ def words(access: Viewer, q: str = "", word: str = ""):
     """The page of words."""
     return project_page(
         access,
-        "words.html.j2",
+        "words",
         given=access.workspace.words.list(access.project.id),
         names=people_names(access),
         **found_facts(access, q),
@@ -111,13 +111,13 @@ def words(access: Viewer, q: str = "", word: str = ""):
 @router.get("/words/search")
 def search(access: Viewer, q: str = ""):
     """The list alone, while somebody types."""
-    return part(access, "words_found.html.j2", **found_facts(access, q))
+    return part(access, "words_found", **found_facts(access, q))
 
 
 @router.get("/words/touches")
 def touches(access: Viewer, word: str = ""):
     """What a word touches, alone."""
-    return part(access, "touches.html.j2", **touched_facts(access, word))
+    return part(access, "touches", **touched_facts(access, word))
 
 
 @router.post("/words")

@@ -34,7 +34,7 @@ def projects(request: Request, bench: BenchNow, person: Person):
     rows = bench.projects_of(person, archived=True)
     away = [row for row in rows if row.archived_at is not None]
     rows = [row for row in rows if row.archived_at is None]
-    return page(request, "projects.html.j2", projects=rows, away=away, may_create=may_create(bench, person))
+    return page(request, "projects", projects=rows, away=away, may_create=may_create(bench, person))
 
 
 @router.post("/projects")
@@ -63,7 +63,7 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
     numbers = shown_tally(access, run) if run else None
     return project_page(
         access,
-        "project.html.j2",
+        "project",
         run=run,
         hero=workspace.runs.table(run.id, "hero") if run else None,
         measured=measured(access, run) if run else None,
@@ -174,7 +174,7 @@ def history(access: Viewer, after: int | None = None):
     names = people_names(access)
     return project_page(
         access,
-        "history.html.j2",
+        "history",
         events=rows,
         details={row.number: line for row, line in zip(rows, readable_details(access, rows, names), strict=True)},
         names=names,

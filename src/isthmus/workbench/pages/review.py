@@ -43,14 +43,14 @@ def desk_facts(access: Access, run: Any | None, document: str | None = None, jus
 
 def desk(access: Access, run: Any | None, **wanted: Any):
     """The desk alone, for a swap."""
-    return part(access, "desk.html.j2", **desk_facts(access, run, **wanted))
+    return part(access, "desk", **desk_facts(access, run, **wanted))
 
 
 @router.get("")
 def review(access: Viewer, run: str = "", document: str = ""):
     """The page of the queue."""
     found = chosen_run(access, run)
-    return project_page(access, "review.html.j2", **desk_facts(access, found, document or None))
+    return project_page(access, "review", **desk_facts(access, found, document or None))
 
 
 @router.get("/desk")
@@ -100,7 +100,7 @@ def accept_page(access: Viewer, run: str = "", threshold: float = 0.9, check: st
         facts |= checking.desk_facts(access, sample, found) | {"threshold": sample.threshold or threshold}
     if found is not None:
         facts["above"] = access.workspace.checks.above(found.id, facts["threshold"])
-    return project_page(access, "accept.html.j2", **facts)
+    return project_page(access, "accept", **facts)
 
 
 @router.post("/accept/sample")

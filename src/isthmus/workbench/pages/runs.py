@@ -46,7 +46,7 @@ def runs(access: Viewer):
     by_kind = {kind: [row for row in ready if row.kind == kind] for kind in ("source", "target", "extra")}
     return project_page(
         access,
-        "runs.html.j2",
+        "runs",
         runs=workspace.runs.list(access.project.id),
         ready=bool(by_kind["target"]),
         sources=by_kind["source"],
@@ -111,9 +111,9 @@ def result(access: Viewer, run: str):
     if found.kind != "label":
         return go_to(access, "diagnosis")
     if found.state != "done":
-        return project_page(access, "run.html.j2", **progress_facts(access, found))
+        return project_page(access, "run", **progress_facts(access, found))
     tables = dict.fromkeys(TABLES) | access.workspace.runs.tables(found.id, list(TABLES))  # what is not there is empty
-    return project_page(access, "run.html.j2", run=found, **tables)
+    return project_page(access, "run", run=found, **tables)
 
 
 def progress_facts(access: Access, run: Any) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def progress(access: Viewer, run: str):
     found = find_run(access, run)
     if found.state == "done":
         return Response(status_code=200, headers={"HX-Refresh": "true"})
-    return part(access, "progress.html.j2", fragment=True, **progress_facts(access, found))
+    return part(access, "progress", fragment=True, **progress_facts(access, found))
 
 
 @router.post("/runs/{run}/cancel")
@@ -167,7 +167,7 @@ def cancel(request: Request, access: Owner, run: str):
     api.cancel(access, run)
     if is_htmx(request):
         facts = progress_facts(access, find_run(access, run))
-        return part(access, "progress.html.j2", fragment=True, **facts)
+        return part(access, "progress", fragment=True, **facts)
     return go_to(access, "runs", run)
 
 
@@ -193,7 +193,7 @@ def documents(
     """Documents of the target with their labels, a page at a time."""
     found = chosen_run(access, run)
     if found is None:
-        return project_page(access, "documents.html.j2", run=None)
+        return project_page(access, "documents", run=None)
     if row is not None:  # a mark on the map: numbered from 1
         after = max(-1, row - 2)
     rows = access.workspace.runs.predictions(
@@ -209,7 +209,7 @@ def documents(
     kept = {"run": found.id, "q": q, "label": label, "show": show, "group": group, "order": order}
     return project_page(
         access,
-        "documents.html.j2",
+        "documents",
         run=found,
         rows=rows,
         query=q,
@@ -244,7 +244,7 @@ def diagnosis(access: Viewer):
         facts |= diagnosis_facts(SimpleNamespace(settings={}, **kept), None, None)
     elif run is not None:
         facts |= progress_facts(access, run)
-    return project_page(access, "diagnosis_page.html.j2", **facts)
+    return project_page(access, "diagnosis_page", **facts)
 
 
 @router.post("/diagnosis")
@@ -294,7 +294,7 @@ def compare(
             facts |= compared(access, first, second, before, after_label, after)
         except IsthmusError as error:
             facts["trouble"] = str(error)
-    return project_page(access, "compare.html.j2", **facts)
+    return project_page(access, "compare", **facts)
 
 
 def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: int | None) -> dict[str, Any]:
@@ -323,7 +323,7 @@ def exports(access: Viewer, run: str = ""):
     found = chosen_run(access, run)
     return project_page(
         access,
-        "export.html.j2",
+        "export",
         run=found,
         runs=done_runs(access),
         kinds=EXPORTS,

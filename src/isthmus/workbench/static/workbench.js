@@ -1,4 +1,4 @@
-// The workbench's own script: feedback, keys of the review queue, uploads. Everything else is server pages and htmx.
+// The workbench's own script: parts of pages, feedback, keys of the review queue, uploads. Everything else is server pages.
 (() => {
   "use strict";
   const $ = (selector, root = document) => root.querySelector(selector);
@@ -14,16 +14,83 @@
     $("#toast").append(line);
     setTimeout(() => line.remove(), bad ? 9000 : 3500);
   };
-  body.addEventListener("htmx:beforeRequest", event => { if (!event.detail.elt.matches("[data-quiet]")) busy(1); });
-  body.addEventListener("htmx:afterRequest", event => { if (!event.detail.elt.matches("[data-quiet]")) busy(-1); });
-  body.addEventListener("htmx:responseError", event => {
-    const text = event.detail.xhr.responseText || "";
-    say(text.startsWith("<") || !text ? "The request failed. Reload the page." : text.slice(0, 500), true);
+
+  // ---- parts of a page: what has data-get or data-post (a form, a button, a link) sends it, data-poll does so again and
+  // again; each element of the answer takes the place of the one with its id
+  const under = new Map();  // requests under way: of a form or a button one at a time, of an address the latest
+  const ask = (address, { by = null, fields = null, quiet = false } = {}) => {
+    const key = by || address.split("?")[0], before = under.get(key);
+    if (before && by) return;
+    if (before) before.abort();
+    const call = new XMLHttpRequest();
+    const uploads = fields && by.enctype === "multipart/form-data";
+    const buttons = uploads ? [...by.querySelectorAll("button")] : [], bar = uploads && $("progress", by);
+    under.set(key, call);
+    if (!quiet) busy(1);
+    call.open(fields ? "POST" : "GET", address);
+    call.setRequestHeader("HX-Request", "true");
+    call.setRequestHeader("X-CSRF-Token", body.dataset.csrf);
+    if (bar) call.upload.addEventListener("progress", event => { bar.hidden = false; bar.max = event.total; bar.value = event.loaded; });
+    call.addEventListener("loadend", () => {
+      if (under.get(key) === call) under.delete(key);
+      if (!quiet) busy(-1);
+      buttons.forEach(button => { button.disabled = false; });
+    });
+    call.addEventListener("error", () => say("The server is not responding. Is it still running?", true));
+    call.addEventListener("load", () => {
+      under.delete(key);  // before its buttons are there: the next key may come at once
+      const text = call.responseText;
+      if (call.status >= 400) say(text.startsWith("<") || !text ? "The request failed. Reload the page." : text.slice(0, 500), true);
+      else if (call.getResponseHeader("HX-Redirect")) location.href = call.getResponseHeader("HX-Redirect");
+      else if (call.getResponseHeader("HX-Refresh")) location.reload();
+      else put(text, address);
+    });
+    buttons.forEach(button => { button.disabled = true; });
+    call.send(uploads ? fields : fields && new URLSearchParams(fields));
+  };
+  const put = (text, address) => {
+    const focused = document.activeElement.id, parts = document.createElement("template");
+    parts.innerHTML = text;
+    for (const part of [...parts.content.children]) {
+      const old = document.getElementById(part.id);
+      if (!old) continue;
+      if (part.id === "desk" && old.dataset.document && !address.includes("document=")) seen.push(old.dataset.document);
+      old.replaceWith(part);
+    }
+    const again = focused && document.activeElement === body && document.getElementById(focused);
+    if (again) again.focus({ preventScroll: true });
+    const sheet = desk() && $(".sheet .body", desk());
+    if (sheet) sheet.scrollTop = 0;
+  };
+  const send = (one, form, button) => {
+    const fields = form ? new FormData(form) : new FormData();
+    if (button && button.name) fields.append(button.name, button.value);
+    if (one.dataset.post) return ask(one.dataset.post, { by: form || one, fields });
+    const query = new URLSearchParams(fields).toString();
+    ask(one.dataset.get + (query && "?" + query));
+  };
+  document.addEventListener("click", event => {
+    const one = event.target.closest("a[data-get], button[data-post]");
+    if (!one || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    send(one, one.form, one);
   });
-  body.addEventListener("htmx:sendError", () => say("The server is not responding. Is it still running?", true));
+  document.addEventListener("submit", event => {
+    if (!event.target.matches("[data-get], [data-post]")) return;
+    event.preventDefault();
+    send(event.target, event.target, event.submitter);
+  });
+  let typing;
+  document.addEventListener("input", event => {
+    const form = event.target.closest("form[data-get]");
+    clearTimeout(typing);
+    if (form) typing = setTimeout(() => send(form, form), 150);
+  });
+  setInterval(() => document.querySelectorAll("[data-poll]").forEach(one => ask(one.dataset.poll, { by: one, quiet: true })), 700);
+
   addEventListener("submit", event => {
     const form = event.target;
-    if (form.method === "dialog" || event.defaultPrevented || form.hasAttribute("hx-post")) return;
+    if (form.method === "dialog" || event.defaultPrevented) return;
     if (form.dataset.download !== undefined) { say("Preparing the file …"); return; }
     busy(1);
     const button = event.submitter;
@@ -48,13 +115,6 @@
   document.addEventListener("change", event => {
     if (event.target.matches("[data-go]")) event.target.form.requestSubmit();
   });
-  body.addEventListener("htmx:xhr:progress", event => {
-    const bar = $("progress", event.detail.elt);
-    if (!bar || !event.detail.lengthComputable) return;
-    bar.hidden = false;
-    bar.max = event.detail.total;
-    bar.value = event.detail.loaded;
-  });
 
   // ---- files that are dropped on a form go into its fields, one each, in their order
   const field = event => event.target.closest && event.target.closest("input[type=file]");
@@ -77,16 +137,16 @@
   const seen = [];
   const desk = () => $("#desk");
   const press = selector => { const button = desk() && $(selector, desk()); if (button && !button.disabled) button.click(); return button; };
-  const show = document_ => htmx.ajax("GET", desk().dataset.address + "?document=" + encodeURIComponent(document_), { target: "#desk", swap: "outerHTML" });
-  body.addEventListener("htmx:beforeSwap", event => {
-    const old = desk();
-    if (event.detail.target === old && old && old.dataset.document && event.detail.xhr.status < 300 && !event.detail.requestConfig.path.includes("document=")) seen.push(old.dataset.document);
-  });
-  body.addEventListener("htmx:afterSwap", () => { const sheet = desk() && $(".sheet .body", desk()); if (sheet) sheet.scrollTop = 0; });
+  const show = document_ => ask(desk().dataset.address + "?document=" + encodeURIComponent(document_));
   const back = () => { const last = seen.pop(); if (last) show(last); else say("No document before this one."); };
   document.addEventListener("click", event => { if (event.target.closest("[data-back]")) back(); });
   document.addEventListener("keydown", event => {
     if (!desk() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.key === "Enter" && event.target.id === "other") {  // by itself it would press the first button: another label
+      event.preventDefault();
+      press("button[name=label][value='']");
+      return;
+    }
     if (event.target.matches("input, select, textarea") || $("dialog[open]")) { if (event.key === "Escape") event.target.blur(); return; }
     const act = {
       j: () => press("[data-key=skip]"), k: back, u: () => press("[data-key=undo]"), a: () => press(".choice[aria-pressed=true]"),
