@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from isthmus.exceptions import DataError
 from isthmus_bench import SpeedCase
-from isthmus_bench.engine.ceilings import ceilings
+from isthmus_bench.ceilings import ceilings
 from isthmus_bench.engine.harness import run_suite
 from isthmus_bench.engine.records import Record, compare, compare_best, contrasts
 from isthmus_bench.engine.suite import Study, Suite, pack_correct, unpack_correct
@@ -175,7 +175,7 @@ def test_speed_suite_runs_only_its_pairs_and_fills_in_the_ratio(cache, tmp_path)
 
 def test_a_loop_is_set_against_what_the_machine_can_do(monkeypatch):
     """Ten operations and four bytes a second: 40 operations take 4 s at least, 20 bytes 5 s."""
-    monkeypatch.setattr("isthmus_bench.engine.ceilings.ceilings", lambda: (10.0, 4.0))
+    monkeypatch.setattr("isthmus_bench.ceilings.ceilings", lambda: (10.0, 4.0))
     measured = {"ours_s": 20.0, "peer": "p", "peer_s": 40.0, "operations": 40}
     found = speed_row({**measured, "moved_bytes": 20})
     assert (found["least_s"], found["of_ceiling"], found["bound"]) == (5.0, 0.25, "memory")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import isthmus_bench.speed
 from isthmus.exceptions import UsageError
-from isthmus_bench.engine.ceilings import against_ceilings
+from isthmus_bench.ceilings import against_ceilings
 from isthmus_bench.engine.suite import Method, SpeedCase, Suite, Task, TaskData
 
 FALL = 1 / 3  # of a ratio, from which on it counts as fallen
