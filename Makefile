@@ -13,7 +13,7 @@ FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.p
 
 FUZZ_MINUTES ?= 30
 
-.PHONY: fuzz demo serve check test record lint coverage docs pictures bench wheel fresh clean test-oldest mutants
+.PHONY: fuzz demo serve check test record style lint coverage docs pictures bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -40,22 +40,33 @@ demo: $(VENV)/.app          ## label the bundled sample and write a report
 serve: $(VENV)/.workbench    ## the workbench in a browser, with the sample ready to review
 	$(BIN)/isthmus serve --sample --workspace demo-workspace
 
-check: lint                 ## style, types, import rules and the fast tests
-	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD) -m "not slow and not data" $(FAST)
+# pytest with these arguments. The types are looked at beside the tests, in time that these would spend on waiting.
+define tested
+	@said=$$(mktemp); nice $(BIN)/mypy >"$$said" 2>&1 & types=$$!; \
+	trap 'kill $$types; rm -f "$$said"' INT TERM; \
+	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD) $(1); tests=$$?; \
+	wait $$types; typed=$$?; echo "mypy:"; cat "$$said"; rm -f "$$said"; \
+	[ $$tests = 0 ] && [ $$typed = 0 ]
+endef
 
-test: lint                  ## style, types, import rules and all tests
-	$(BIN)/python -m pytest -n $(WORKERS) $(SPREAD)
+check: style                ## style, types, import rules and the fast tests
+	$(call tested,-m "not slow and not data" $(FAST))
+
+test: style                 ## style, types, import rules and all tests
+	$(call tested,)
 
 record: $(VENV)/.dev        ## write the recorded outputs anew after a change that was meant; read the difference
 	$(BIN)/python tests/test_whole_outputs.py
 	$(BIN)/python tests/workbench/test_whole_story.py
 	git diff --stat -- tests/whole_outputs.json tests/workbench/whole_story.txt
 
-lint: $(VENV)/.dev
+style: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
 	$(BIN)/lint-imports
+
+lint: style
 	$(BIN)/mypy
 
 coverage: $(VENV)/.docs     ## lines run by the tests, with a floor (pyproject, tool.coverage)
