@@ -44,6 +44,11 @@ if without := os.environ.get("ISTHMUS_WITHOUT"):
 if workers := int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "0")):
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // workers)))
 
+# A database waits for the disk with every answer that it keeps: tests have their folders in memory, where it is large.
+MEMORY = Path("/dev/shm")
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 2 * 2**30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
 # Commands in processes of their own load the package as users have it, compiled once and kept, on every machine.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
@@ -130,10 +135,13 @@ LONGEST = (
     "tests/report/test_browser.py",
     "tests/scale/test_dask.py",
     "tests/docs/test_examples.py",
+    "tests/scale/test_label_files.py",
     "tests/contract/test_row_order.py",
     "tests/contract/test_estimators.py",
     "tests/test_feature_pairs.py",
     "tests/workspace/test_crashes.py",
+    "tests/workbench/test_strangers.py",
+    "tests/workbench/test_fuzz.py",
     "tests/docs/test_commands.py",
     "tests/workbench/test_server.py",
     "benchmarks/tests/test_choose_suite.py",
