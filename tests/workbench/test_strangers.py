@@ -10,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from isthmus.workbench import gate
 from isthmus.workbench.app import make_app
 from isthmus.workbench.settings import Settings
 from isthmus.workspace import open_workspace
@@ -27,6 +28,16 @@ def running(tmp_path_factory, serve_process):
     started = serve_process(folder, "--accounts")
     wait_for_languages(folder / "logs" / "serve.log")
     return started.process, started.address
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory, serve):
+    """The address of one in this process whose patience with strangers is two and three seconds instead of ten."""
+    assert max(Settings().head_seconds, gate._STRANGER_SECONDS) < 60
+    with pytest.MonkeyPatch.context() as patch, open_workspace(tmp_path_factory.mktemp("impatient")) as workspace:
+        workspace.people.create("Kim", "hash")
+        patch.setattr(gate, "_STRANGER_SECONDS", 3.0)
+        yield serve(workspace, accounts=True, head_seconds=2.0).address
 
 
 def wait_for_languages(log):
@@ -160,8 +171,8 @@ def closed_after(found, drip, seconds):
     return time.monotonic() - began
 
 
-def test_headers_that_never_end_are_dropped(running):
-    _, address = running
+def test_headers_that_never_end_are_dropped(impatient):
+    address = impatient
     with connect(address) as silent, connect(address) as slow, connect(address) as used:
         slow.sendall(b"GET /sign-in HTTP/1.1\r\nHost: x\r\n")
         used.sendall(f"GET /health HTTP/1.1\r\nHost: {address.removeprefix('http://')}\r\n\r\n".encode())
@@ -194,8 +205,8 @@ def answers_of(connections, number):
     return answers
 
 
-def test_a_body_that_does_not_come_and_many_at_a_time_block_nobody(running):
-    _, address = running
+def test_a_body_that_does_not_come_and_many_at_a_time_block_nobody(impatient):
+    address = impatient
     head = head_of(address, "/sign-in", "Content-Type: application/x-www-form-urlencoded", "Content-Length: 1000")
     found = [connect(address) for _ in range(40)]
     try:
@@ -218,8 +229,8 @@ def test_a_body_that_does_not_come_and_many_at_a_time_block_nobody(running):
 
 def test_only_owners_send_files_and_only_where_files_are_taken(tmp_path):
     with open_workspace(tmp_path) as workspace:
-        gate = make_app(workspace, Settings(accounts=True))
-        settings = gate.settings
+        door = make_app(workspace, Settings(accounts=True))
+        settings = door.settings
         for path, role, limit in (
             ("/projects/1/data", "owner", settings.max_upload),
             ("/api/projects/1/collections", "owner", settings.max_upload),
@@ -229,5 +240,5 @@ def test_only_owners_send_files_and_only_where_files_are_taken(tmp_path):
         ):
             seen = None if role is None else (object(), role)
             scope = {"path": path, "state": {"person": object(), "seen": seen}}
-            assert gate._limit(scope) == limit, (path, role)
-        assert gate._limit({"path": "/projects/1/data", "state": {"person": None, "seen": None}}) == SMALL
+            assert door._limit(scope) == limit, (path, role)
+        assert door._limit({"path": "/projects/1/data", "state": {"person": None, "seen": None}}) == SMALL
