@@ -52,13 +52,17 @@ class Option:
     usual: Any = None  # what it is where it was left out as None
     form: str = ""  # its title in the workbench's form; '' where the form does not show it
     percent: bool = False  # whether the form shows a share as percent
-    outcome: bool = True  # whether labels depend on it: a stopped run goes on only with the same value
+    outcome: bool = True  # whether what is written depends on it: a stopped run goes on only with the same value
 
     @property
     def start(self) -> Any:
         """What it is where nobody says otherwise, as JSON holds it."""
-        value = self.usual if self.default is None else self.default
+        value = self.fill(self.default)
         return list(value) if self.many and value is not None else value
+
+    def fill(self, value: Any) -> Any:
+        """A value, or the usual one where it was left out as None."""
+        return self.usual if value is None else value
 
     @property
     def key(self) -> str:
@@ -138,7 +142,9 @@ _OF_GROUP = {
 class Request:
     """What both jobs share: which columns to read, how to read texts, where to write, how to work in blocks."""
 
-    files: tuple[str, ...] = option("files", (), "Documents to learn from, then the documents to work on.")
+    files: tuple[str, ...] = option(
+        "files", (), "Documents to learn from, then the documents to work on.", outcome=False
+    )
     text: tuple[str, ...] | None = option(
         "files", None, "Text column; several are joined. Guessed if omitted.", "--text COL"
     )
@@ -181,7 +187,13 @@ class Request:
         "blocks", None, "With --engine dask: memory of each process, such as 2GB.", "--memory-limit SIZE"
     )
     block_rows: int | None = option(
-        "blocks", None, f"Rows to read at a time ({BLOCK_ROWS}).", "--block-rows N", low=1, outcome=True
+        "blocks",
+        None,
+        f"Rows to read at a time ({BLOCK_ROWS}).",
+        "--block-rows N",
+        low=1,
+        outcome=True,
+        usual=BLOCK_ROWS,
     )
     sample: int = option("blocks", SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True)
     resume: bool = option("blocks", False, "Continue a run in blocks that was stopped.", "--resume")
@@ -235,6 +247,15 @@ class Request:
         """How texts are read, and the seed, by the names that recipes and vectorisers give them."""
         specs = self.options().items()
         return {spec.python or name: getattr(self, name) for name, spec in specs if spec.group == "texts"}
+
+    def deciding(self) -> dict[str, Any]:
+        """What the outcome of a run in blocks depends on, as Python names it; of files, whether one is named."""
+        decided = {}
+        for name, spec in self.options().items():
+            value = spec.fill(getattr(self, name))
+            if spec.outcome and spec.blocks:
+                decided[spec.key] = value is not None if spec.kind is Path else value
+        return decided
 
     def given(self) -> Iterator[Option]:
         """Options that differ from what they are when left out."""
@@ -310,7 +331,12 @@ class LabelRequest(Request):
         "files", None, "Column of TARGET with labels that people gave.", "--target-label COL", memory=True
     )
     trust_machine_labels: bool = option(
-        "files", False, "Learn from a table that Isthmus labelled.", "--trust-machine-labels", model=False
+        "files",
+        False,
+        "Learn from a table that Isthmus labelled.",
+        "--trust-machine-labels",
+        model=False,
+        outcome=False,
     )
     method: str = option(
         "learn",

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli.app import run_command
-from isthmus.cli.blocks import block_settings
+from isthmus.cli.blocks import read_tls
 from isthmus.exceptions import UsageError
-from isthmus.request import LabelRequest
 
 ROOT = Path(__file__).parents[2]
 BOTH = "s.csv t.csv"
@@ -57,9 +56,9 @@ def test_a_command_that_cannot_work_is_refused_before_anything_is_read(command, 
 
 @pytest.mark.parametrize("pair", ["file", "ca", "other=file"])
 def test_certificates_are_named_with_what_they_are_for(pair):
-    assert block_settings(LabelRequest(tls=["ca=file"]))["tls"] == {"tls_ca_file": "file"}
+    assert read_tls(["ca=file"]) == {"tls_ca_file": "file"}
     with pytest.raises(UsageError, match=f"--tls '{pair}'; give ca=FILE, cert=FILE or key"):
-        block_settings(LabelRequest(tls=["ca=file", pair]))
+        read_tls(["ca=file", pair])
 
 
 def sentences(tree: ast.Module) -> list[ast.AST]:

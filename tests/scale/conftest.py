@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from isthmus.scale import run
+from isthmus.scale import settings
 from isthmus.scale.processes import ProcessEngine
 
 TOPICS = {
@@ -83,7 +83,7 @@ def two_processes(processes, monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(run, "ProcessEngine", Started)
+    monkeypatch.setattr(settings, "ProcessEngine", Started)
 
 
 @pytest.fixture(scope="session")

@@ -79,7 +79,7 @@ def test_a_bad_row_on_a_worker_keeps_its_code(corpus, tmp_path, cluster):
 
 
 def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, monkeypatch):
-    import isthmus.scale.run as run
+    from isthmus.scale import run
 
     settings = {"method": "nbc", "block_rows": 200, **FAST}
     arguments = corpus / "source.csv", corpus / "target", tmp_path / "out"

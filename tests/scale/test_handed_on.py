@@ -7,8 +7,10 @@ import pytest
 
 from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
+from isthmus.request import LabelRequest
 from isthmus.scale import label_files, views
-from isthmus.scale.run import Run, Settings
+from isthmus.scale.label import LabelRun
+from isthmus.scale.output import Output
 from isthmus.scale.trust import STEPS, Trust
 
 
@@ -61,7 +63,7 @@ def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):
 
 def test_documents_that_need_review_anyway_do_not_pass():
     """Fifty sure documents, and all but three of them in a new group: three are too few to promise anything about."""
-    run = Run(None, Settings(method="nbc"), None, None, {})
+    run = LabelRun(None, LabelRequest(method="nbc"), Output("out", "work"), None, {})
     run.n_target = 50
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
     counts[0, STEPS] = 50

@@ -20,8 +20,7 @@ from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.write import this_host
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.embeddings import has_static_vectors
-from isthmus.scale import METHODS, cluster_files, label_files
-from isthmus.scale import run as run_module
+from isthmus.scale import METHODS, cluster_files, label, label_files, run
 from isthmus.scale.output import work_folder
 from isthmus.scale.trust import review_limits
 
@@ -59,13 +58,13 @@ def test_same_bytes_whatever_the_blocks_and_processes(corpus, tmp_path, truth, m
 
 
 def test_pairs_of_words_are_those_of_one_count_and_the_commonest_of_too_many(corpus, tmp_path, monkeypatch):
-    views, build = [], run_module.build_view
+    views, build = [], run.build_view
 
     def keep(*arguments):
         views.append(build(*arguments))
         return views[-1]
 
-    monkeypatch.setattr(run_module, "build_view", keep)
+    monkeypatch.setattr(run, "build_view", keep)
     for number, limits_ in enumerate(({}, {"_PAIRS": 300}, {"MAX_TERMS": 100})):
         for name, most in limits_.items():
             monkeypatch.setattr(f"isthmus.scale.views.{name}", most)
@@ -183,7 +182,8 @@ class Stopped(Exception):
 
 def stop_after(monkeypatch, function, calls):
     """Make a function of the run fail from its n-th call on."""
-    real, seen = getattr(run_module, function), []
+    module = run if hasattr(run, function) else label
+    real, seen = getattr(module, function), []
 
     def fail(*arguments):
         seen.append(1)
@@ -191,7 +191,7 @@ def stop_after(monkeypatch, function, calls):
             raise Stopped
         return real(*arguments)
 
-    monkeypatch.setattr(run_module, function, fail)
+    monkeypatch.setattr(module, function, fail)
 
 
 @pytest.mark.parametrize(
@@ -218,10 +218,10 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch, 
 
 @pytest.mark.parametrize("other", [{"n_clusters": 2}, {"guidance": 0.25}, {"max_iter": 3}], ids=str)
 def test_a_stopped_grouping_goes_on_with_its_own_options_alone(corpus, tmp_path, monkeypatch, other):
-    def stop(run):
+    def stop(stopped):
         raise Stopped
 
-    monkeypatch.setattr(run_module.Run, "look", stop)
+    monkeypatch.setattr(run.Run, "look", stop)
     files = corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv"
     options = {"n_clusters": 3, "guidance": 0.5, "max_iter": 5}
     with pytest.raises(Stopped):
@@ -370,10 +370,10 @@ def test_the_command(corpus, tmp_path, capsys):
 
 def test_methods_are_weighed_on_the_sample_with_the_options_of_the_run(corpus, tmp_path, monkeypatch):
     def note(texts, **options):
-        assert options == {"analyzer": "bigrams", "language": "de", "random_state": 7}
+        assert options == {"analyzer": "bigrams", "language": "de", "random_state": 7, "min_df": "auto"}
         raise Stopped
 
-    monkeypatch.setattr(run_module, "try_methods", note)
+    monkeypatch.setattr(label, "try_methods", note)
     options = {"analyzer": "bigrams", "language": "de", "random_state": 7, **FAST}
     with pytest.raises(Stopped):
         label_files(corpus / "source.csv", corpus / "target", tmp_path / "out", **options)
@@ -387,7 +387,7 @@ def test_documents_without_a_label_take_no_place_of_the_sample(corpus, tmp_path,
         rows = list(csv.reader(file))
     with open(tmp_path / "half.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([rows[0], *([text, label * (i % 2)] for i, (text, label) in enumerate(rows[1:301]))])
-    monkeypatch.setattr(run_module, "try_methods", note)
+    monkeypatch.setattr(label, "try_methods", note)
     with pytest.raises(Stopped) as seen:
         label_files(tmp_path / "half.csv", corpus / "target" / "a.csv", tmp_path / "o.csv", label="topic", **FAST)
     assert seen.value.args == (60,), "as many labelled documents as were asked for"

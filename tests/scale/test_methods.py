@@ -6,7 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from isthmus.scale import run, views
+from isthmus.request import LabelRequest
+from isthmus.scale import label, settings, views
 from isthmus.scale.reading import Reading
 
 
@@ -15,20 +16,20 @@ def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monke
     table = [{"method": "sgt", "chosen": True, "weight": 1.0, "score": 0.9, "why": "best"}]
     rows = [{"method": name, "chosen": False, "why": "less"} for name in ("cocc", "projection")]
     table += [row | {"score": score} for row, score in zip(rows, scores, strict=True)] if scores else rows
-    monkeypatch.setattr(run, "try_methods", lambda texts, **options: (texts.given_source, texts.given_target))
-    monkeypatch.setattr(run, "decide", lambda candidates: SimpleNamespace(table=table))
-    settings = run.Settings(analyzer="words", language="en")
+    monkeypatch.setattr(label, "try_methods", lambda texts, **options: (texts.given_source, texts.given_target))
+    monkeypatch.setattr(label, "decide", lambda candidates: SimpleNamespace(table=table))
+    request = LabelRequest(analyzer="words", language="en")
     asked = SimpleNamespace(
-        settings=settings, source_sample=(["a"], ["x"]), target_sample=["b"], n_source=5, n_target=7, decision=[]
+        request=request, source_sample=(["a"], ["x"]), target_sample=["b"], n_source=5, n_target=7, decision=[]
     )
-    assert run.Run._choose(asked) == weights
+    assert label.LabelRun._choose(asked) == weights
     assert [list(texts) for texts in asked.candidates] == [["a"], ["b"]], "the sample is what methods are tried on"
     assert [row["chosen"] for row in asked.decision] == [False, False, "projection" in weights]
     assert asked.decision[0]["why"].endswith("does not run in blocks")
     # The weights of those that do run add up to one.
     table[:] = [{"method": name, "chosen": True, "weight": weight, "score": 0.5, "why": "good"}
                 for name, weight in (("sgt", 0.5), ("cocc", 0.4), ("nbc", 0.1))]  # fmt: skip
-    assert run.Run._choose(asked) == pytest.approx({"cocc": 0.8, "nbc": 0.2})
+    assert label.LabelRun._choose(asked) == pytest.approx({"cocc": 0.8, "nbc": 0.2})
 
 
 @pytest.mark.parametrize(
@@ -41,22 +42,22 @@ def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monke
 )
 def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
     """A scheduler named and not asked."""
-    monkeypatch.setattr(run, "DaskEngine", lambda *given: given)
-    monkeypatch.setattr(run, "connect", lambda *given: ("connect", *given))
-    monkeypatch.setattr(run, "local_cluster", lambda *given: ("cluster", *given))
-    given = {"client": client, "engine": engine, "workers": 3, "scheduler": scheduler, "memory_limit": "1GB"}
-    given["tls"] = {"tls_ca_file": "a.pem"}
-    assert run._start_engine(given, "work", {"source": [], "target": []}) == started
+    monkeypatch.setattr(settings, "DaskEngine", lambda *given: given)
+    monkeypatch.setattr(settings, "connect", lambda *given: ("connect", *given))
+    monkeypatch.setattr(settings, "local_cluster", lambda *given: ("cluster", *given))
+    request = LabelRequest(engine=engine, workers=3, scheduler=scheduler, memory_limit="1GB")
+    where = {"client": client, "tls": {"tls_ca_file": "a.pem"}}
+    assert settings.start_engine(request, "work", {"source": [], "target": []}, **where) == started
 
 
 def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_sample(monkeypatch):
-    monkeypatch.setattr(run, "weigh_vote", lambda sample, scores, *given, **named: (*given, named))
+    monkeypatch.setattr(label, "weigh_vote", lambda sample, scores, *given, **named: (*given, named))
     asked = SimpleNamespace(
         source_sample=(["a"], ["x"]), target_sample=["b"], classes=["x", "y"], views={}, notes=[], candidates="tried",
         facts=SimpleNamespace(labels=Counter(x=4, y=3)),
     )  # fmt: skip
     model = SimpleNamespace(text_scores=lambda texts, views: texts)
-    assert run.Run._weigh(asked, model) == ("tried", {"n_source": 7})
+    assert label.LabelRun._weigh(asked, model) == ("tried", {"n_source": 7})
 
 
 def test_words_and_pairs_beyond_the_limit_are_counted_together(monkeypatch):

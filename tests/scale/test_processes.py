@@ -12,7 +12,8 @@ from warnings import warn
 import pytest
 
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
-from isthmus.scale import run
+from isthmus.request import LabelRequest
+from isthmus.scale import label_files, settings
 from isthmus.scale.engine import LocalEngine
 from isthmus.scale.processes import ProcessEngine
 from isthmus.scale.registry import get_method
@@ -76,25 +77,24 @@ def test_of_several_errors_the_first_piece_s_is_raised_whichever_worker_is_quick
 
 def test_large_files_use_every_core_and_small_ones_one(corpus, monkeypatch):
     paths = {"source": [str(corpus / "source.csv")], "target": [str(corpus / "target" / "a.csv")]}
-    monkeypatch.setattr(run, "ProcessEngine", lambda workers: workers)
-    monkeypatch.setattr(run, "_cores", lambda: 7)
+    monkeypatch.setattr(settings, "ProcessEngine", lambda workers: workers)
+    monkeypatch.setattr(settings, "_cores", lambda: 7)
 
     def start(**options):
-        unset = dict.fromkeys(("client", "scheduler", "engine", "workers"))
-        return run._start_engine({**unset, **options}, Path("work"), paths)
+        return settings.start_engine(LabelRequest(**options), Path("work"), paths)
 
     assert isinstance(start(), LocalEngine)
     assert start(workers=3) == 3, "asked for, whatever the size"
     size = sum(os.path.getsize(path) for own in paths.values() for path in own)
-    monkeypatch.setattr(run, "PARALLEL_BYTES", size + 1)
+    monkeypatch.setattr(settings, "PARALLEL_BYTES", size + 1)
     assert isinstance(start(), LocalEngine)
-    monkeypatch.setattr(run, "PARALLEL_BYTES", size)
+    monkeypatch.setattr(settings, "PARALLEL_BYTES", size)
     assert start() == 7
     assert isinstance(start(workers=1), LocalEngine)
     assert isinstance(start(engine="memory"), LocalEngine), "what is kept in memory is seen by one process"
     with pytest.raises(UsageError, match="workers=2"):
         start(engine="memory", workers=2)
-    monkeypatch.setattr(run, "_cores", lambda: 1)
+    monkeypatch.setattr(settings, "_cores", lambda: 1)
     assert isinstance(start(), LocalEngine)
 
 
@@ -108,5 +108,5 @@ def test_a_script_without_a_guard_is_not_run_again_by_workers(corpus, tmp_path):
     done = subprocess.run([sys.executable, *map(str, words)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "once\n"
-    run.label_files(*words[1:3], tmp_path / "one.csv", method="nbc", block_rows=200, workers=1, sample=60, text="text")
+    label_files(*words[1:3], tmp_path / "one.csv", method="nbc", block_rows=200, workers=1, sample=60, text="text")
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()

@@ -9,8 +9,7 @@ import pytest
 
 import isthmus.scale
 from isthmus.exceptions import DataError
-from isthmus.scale import label_files
-from isthmus.scale import run as run_module
+from isthmus.scale import label, label_files, run
 from isthmus.scale.output import work_folder
 from isthmus.scale.store import FolderStore, MemoryStore, pack, unpack
 
@@ -109,7 +108,7 @@ def test_a_stopped_run_whose_folder_was_changed_is_refused(corpus, tmp_path, mon
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(run_module, stopped_at, stop)
+        patch.setattr(label if stopped_at == "take_census" else run, stopped_at, stop)
         with pytest.raises(KeyboardInterrupt):
             label_files(*arguments, **settings)
     spoil(FolderStore(work_folder(str(arguments[2])) / "store"))

@@ -7,22 +7,20 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from isthmus.cli.common import say
 from isthmus.corpus.formats import can_cut, split_sheet
 from isthmus.exceptions import UsageError
-from isthmus.request import BLOCK_ROWS, Request
+from isthmus.request import Request
 
 STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
-_BLOCKS = ("engine", "workers", "scheduler", "tls", "memory_limit", "block_rows", "resume", "bad_rows")
 _TLS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 NOT_IN_MEMORY = "Reading in blocks; files are not loaded into memory."
 
 
 def asks_for_blocks(request: Request) -> bool:
     """Whether an option was given that only a run in blocks has."""
-    return any(spec.name in _BLOCKS for spec in request.given())
+    return any(spec.group == "blocks" for spec in request.given())
 
 
 def in_blocks(request: Request) -> bool:
@@ -50,19 +48,7 @@ def check_blocks(request: Request) -> None:
         raise UsageError("--tls is for --scheduler ADDRESS.")
 
 
-def block_settings(request: Request) -> dict[str, Any]:
-    """How the work is spread, as the functions of ``isthmus.scale`` take it."""
-    same = ("engine", "workers", "scheduler", "memory_limit", "resume", "text", "label", "target_text", "analyzer")
-    return {
-        **{name: getattr(request, name) for name in (*same, "language", "force")},
-        "tls": _security(request.tls),
-        "block_rows": request.block_rows or BLOCK_ROWS,
-        "random_state": request.seed,
-        "spreadsheet_safe": not request.exact,
-    }
-
-
-def _security(given: Sequence[str]) -> dict[str, str]:
+def read_tls(given: Sequence[str]) -> dict[str, str]:
     """Names and files of ``--tls`` as dask calls them."""
     fields = {}
     for pair in given:

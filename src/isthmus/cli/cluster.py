@@ -12,10 +12,10 @@ from isthmus._utils import plural
 from isthmus.cli.blocks import (
     NOT_IN_MEMORY,
     asks_for_blocks,
-    block_settings,
     check_blocks,
     files_written,
     in_blocks,
+    read_tls,
     resumable,
 )
 from isthmus.cli.command import refuse, takes_request
@@ -189,7 +189,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
 
 def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
     """Group in blocks; memory grows with the vocabulary, not with the files."""
-    from isthmus.scale import cluster_files
+    from isthmus.scale.cluster import cluster_in_blocks
 
     check_blocks(request)
     if len(request.files) > 2:
@@ -198,11 +198,10 @@ def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, An
             "out the options for blocks."
         )
     source, target = request.files
-    settings = {"n_clusters": request.clusters, "guidance": request.guidance, **block_settings(request)}
     if not request.quiet:
         say(NOT_IN_MEMORY)
     with talking(request.quiet), resumable():
-        result = cluster_files(source, target, request.output, **settings)
+        result = cluster_in_blocks(request, source, target, tls=read_tls(request.tls))
     columns = zip(result.names, result.sizes, result.aligned_to, result.strength, strict=True)
     clusters = [
         {"cluster": i, "name": name, "size": size, "aligned_to": group, "strength": strength}

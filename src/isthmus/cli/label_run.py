@@ -15,7 +15,7 @@ from typing import Any
 from isthmus._lazy import defer, hidden
 from isthmus._utils import plural, spell_time, warn
 from isthmus.api.saving import import_skops_quickly, read_quickly
-from isthmus.cli.blocks import NOT_IN_MEMORY, block_settings, check_blocks, files_written, resumable
+from isthmus.cli.blocks import NOT_IN_MEMORY, check_blocks, files_written, read_tls, resumable
 from isthmus.cli.common import (
     MOST_LINES,
     describe,
@@ -564,7 +564,7 @@ def can_be_large(request: LabelRequest) -> bool:
 def label_large(request: LabelRequest) -> None:
     """Label in blocks; memory grows with the vocabulary, not with the files."""
     from isthmus.corpus.shards import find_shards, open_shard
-    from isthmus.scale import label_files as label_in_blocks
+    from isthmus.scale.label import label_in_blocks
 
     check_blocks(request)
     for path in find_shards(request.files[:-1]):
@@ -574,17 +574,7 @@ def label_large(request: LabelRequest) -> None:
     with talking(request.quiet), resumable():
         warn_of_same_file(request.files[:-1])
         warn_of_own_target(request.files)
-        result = label_in_blocks(
-            request.files[:-1],
-            request.target,
-            request.output,
-            method=request.method,
-            bad_rows=request.bad_rows,
-            error_budget=request.budget,
-            force_classes=request.force_classes,
-            add=request.add,
-            **block_settings(request),
-        )
+        result = label_in_blocks(request, request.files[:-1], request.target, tls=read_tls(request.tls))
         note_guarded(result.guarded_cells)
     if not request.quiet:
         for note in result.notes:

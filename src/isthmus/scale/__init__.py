@@ -9,8 +9,8 @@ __getattr__, __dir__ = lazy_names(
     {
         "METHODS": "isthmus.scale.registry",
         "LargeClusters": "isthmus.scale.cluster",
-        "LargeResult": "isthmus.scale.run",
+        "LargeResult": "isthmus.scale.label",
         "cluster_files": "isthmus.scale.cluster",
-        "label_files": "isthmus.scale.run",
+        "label_files": "isthmus.scale.label",
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ from isthmus.clustering.alignment import name_clusters
 from isthmus.clustering.blocks import cluster_directions, fit_passes, nearest_centers
 from isthmus.clustering.guided import CrossGuidedKMeans
 from isthmus.corpus.shards import MANIFEST
+from isthmus.request import ClusterRequest
 from isthmus.scale.methods import Columns, PieceBlock, PiecePasses
 from isthmus.scale.output import Output, assemble, write_json, write_part
 from isthmus.scale.pieces import Job, Piece
-from isthmus.scale.run import BLOCK_ROWS, SAMPLE, Run, running
+from isthmus.scale.run import Files, Run, running
+from isthmus.scale.settings import block_request, takes_options
 
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
@@ -54,31 +56,16 @@ class LargeClusters:
     files: list[dict] = field(default_factory=list)
 
 
+@takes_options(ClusterRequest)
 def cluster_files(
-    sources: str | os.PathLike | Sequence[str | os.PathLike],
-    target: str | os.PathLike | Sequence[str | os.PathLike],
+    sources: Files,
+    target: Files,
     output: str | os.PathLike,
     *,
-    n_clusters: int | None = None,
-    guidance: float | None = None,
-    max_iter: int = 50,
     client: Any = None,
-    engine: str | None = None,
-    workers: int | None = None,
-    scheduler: str | None = None,
     tls: Mapping[str, str] | None = None,
-    memory_limit: str | None = None,
-    text: str | Sequence[str] | None = None,
-    label: str | None = None,
-    target_text: str | Sequence[str] | None = None,
-    block_rows: int = BLOCK_ROWS,
-    sample: int = SAMPLE,
-    analyzer: str = "auto",
-    language: str = "auto",
-    random_state: int = 0,
-    resume: bool = False,
-    force: bool = False,
     spreadsheet_safe: bool = False,
+    **options: Any,
 ) -> LargeClusters:
     """Group the documents of files that need not fit in memory, guided by the groups of others.
 
@@ -92,14 +79,7 @@ def cluster_files(
     sources, target, output
         As for :func:`isthmus.scale.label_files`; ``label`` names the column of the source's groups. The output gets the
         columns cluster, cluster_name, aligned_to and strength.
-    n_clusters : int, optional
-        Chosen on the sample if omitted.
-    guidance : float, optional
-        Weight of the source; 0 is plain k-means. Chosen on the sample if omitted.
-    max_iter : int, default=50
-        Passes over the whole target at most.
-    client, engine, workers, scheduler, tls, memory_limit, text, label, target_text, block_rows, sample, analyzer, \
-    language, random_state, resume, force, spreadsheet_safe
+    client, tls, spreadsheet_safe
         As for :func:`isthmus.scale.label_files`.
 
     Returns
@@ -124,17 +104,22 @@ def cluster_files(
     >>> sorted(result.names), result.sizes
     (['bike', 'staff'], [2, 2])
     """
-    given = {**locals(), "method": f"cluster {n_clusters} {guidance} {max_iter}", "force_classes": True}
-    with running(given) as run:
+    request = block_request(ClusterRequest, output, spreadsheet_safe, options)
+    return cluster_in_blocks(request, sources, target, client=client, tls=tls)
+
+
+def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **where: Any) -> LargeClusters:
+    """:func:`cluster_files` of a request; ``where`` is handed to :func:`isthmus.scale.run.running`."""
+    with running(Run[ClusterRequest], request, sources, target, **where) as run:
         reading = run.look()
         run.survey([reading])
-        passes = run.passes(run.view(reading))
+        passes = PiecePasses(run, run.view(reading))
         model = CrossGuidedKMeans(
-            "auto" if n_clusters is None else n_clusters,
-            guidance="auto" if guidance is None else guidance,
-            random_state=random_state,
+            "auto" if request.clusters is None else request.clusters,
+            guidance="auto" if request.guidance is None else request.guidance,
+            random_state=request.seed,
         )
-        return _write(run, passes, fit_passes(model, passes, max_iter), force or resume)
+        return _write(run, passes, fit_passes(model, passes, request.max_iter))
 
 
 def write_clusters(
@@ -150,7 +135,7 @@ def write_clusters(
     return np.bincount(labels, minlength=directions.shape[1])
 
 
-def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans, replace: bool) -> LargeClusters:
+def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans) -> LargeClusters:
     """Write the target's rows with their clusters, and what the clusters are."""
     columns: dict[str, list] = {
         "cluster": list(range(len(model.cluster_centers_))),
@@ -160,7 +145,7 @@ def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans, replace: boo
     }
     arguments = run.job, passes.columns, model, run.output, columns
     parts = run.engine.map(write_clusters, run.target, *arguments, phase="writing")
-    files = assemble(run.output, run.target, ADDED, replace)
+    files = assemble(run.output, run.target, ADDED, run.replace)
     for row in files:
         row.pop("guarded")
     result = LargeClusters(

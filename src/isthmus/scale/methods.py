@@ -75,7 +75,7 @@ class PiecePasses:
     def __init__(self, run: Any, view: View):
         self.run, self.view = run, view
         self.classes, self.n_source, self.n_target = run.classes, run.n_source, run.n_target
-        self.random_state = run.settings.random_state
+        self.random_state = run.request.seed
         self.n_columns, self.languages = view.n_columns, view.reading.languages
         self.columns = Columns(view.name, view.n_columns, run.classes)
 
@@ -98,8 +98,7 @@ class PiecePasses:
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
     ) -> Any:
         """Statistics of all pieces of "source", "target" or "both", added up."""
-        source, target = self.run.source, self.run.target
-        pieces = {"source": source, "target": target, "both": [*source, *target]}[sides]
+        pieces = self.run.pieces if sides == "both" else getattr(self.run, sides)
         arguments = self.run.job, self.columns, function, *args
         return self.run.engine.sum(on_block, pieces, *arguments, phase=phase, add=add)
 

@@ -28,7 +28,7 @@ from isthmus.corpus.write import (
     write_lines,
     write_rows,
 )
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.scale.pieces import Piece, by_shard
 from isthmus.scale.store import trouble, whole_file
 
@@ -59,6 +59,21 @@ def names_file(place: str) -> bool:
     """Whether the output is one file: its name has an ending that names a format."""
     format = written_format(place)
     return format is not None and format.blocks and not Path(place).is_dir()
+
+
+def check_places(output: str, inputs: Sequence[str]) -> None:
+    """Refuse an output that is an input, or that could not be written in blocks."""
+    for path in inputs:
+        if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
+            raise UsageError(f"{output!r} is an input of this run; give another name.", code="output-unwritable")
+        if not names_file(output) and Path(output).resolve() == Path(path).resolve().parent:
+            raise UsageError(f"The folder {output!r} holds inputs of this run; name another.", code="output-unwritable")
+    if not names_file(output) and Path(output).suffix and not Path(output).is_dir():
+        raise UsageError(
+            f"{output!r} names neither a folder nor a file that can be written in blocks; end it in .csv, .tsv, .jsonl "
+            "(also .gz) or .parquet, or name a folder.",
+            code="unknown-format",
+        )
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------

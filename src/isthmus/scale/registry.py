@@ -30,7 +30,7 @@ class LargeMethod:
         """The :class:`isthmus.scale.reading.Reading` of this method, from that of topics."""
         return replace(topic, sentiment=self.sentiment, pairs=self.sentiment)
 
-    def make(self, random_state: int) -> Any:
+    def make(self, random_state: int | None) -> Any:
         """The estimator, not fitted."""
         made = getattr(import_module(f"isthmus.classify.{self.module}"), self.estimator)(**self.options)
         if "random_state" in made.get_params():

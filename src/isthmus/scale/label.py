@@ -1,0 +1,400 @@
+"""Label files larger than memory: the passes of a run in their order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isthmus import __version__
+from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups, review_reasons
+from isthmus.choose.budgets import no_text_warnings, review_warnings, too_few_pass
+from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
+from isthmus.choose.choice import decide
+from isthmus.choose.prevalence import share_sums, shares_of_sums, with_source
+from isthmus.choose.texts import TransferTexts
+from isthmus.corpus.shards import MANIFEST
+from isthmus.corpus.tables import Rows
+from isthmus.features.blocks import add_tuples
+from isthmus.request import ADDED, LabelRequest
+from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
+from isthmus.scale.output import Output, assemble, write_json, write_part
+from isthmus.scale.pieces import Job, Piece
+from isthmus.scale.reading import Reading
+from isthmus.scale.registry import METHODS, LargeMethod, get_method
+from isthmus.scale.run import Files, Run, running
+from isthmus.scale.settings import block_request, takes_options
+from isthmus.scale.store import unpack, whole_file
+from isthmus.scale.trust import (
+    STEPS,
+    PlainLabels,
+    Sample,
+    SampleLearner,
+    Trust,
+    group_learner,
+    plain_labels,
+    review_limits,
+    sample_view,
+    weigh_method,
+    weigh_vote,
+)
+from isthmus.scale.views import View
+
+Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_census
+
+
+@dataclass
+class LargeResult:
+    """What a large run did.
+
+    Attributes
+    ----------
+    method : str
+        The method that was fitted on everything; several joined by ``+`` where they vote.
+    decision : list of dict
+        What was weighed, and on how many documents.
+    classes : list of str
+    labels : dict of str to int
+        How many target documents got each label, those without a text left out.
+    source_documents, target_documents, without_text, needs_review, bad_rows : int
+    mean_confidence : float
+    expected_accuracy : AccuracyEstimate
+    class_shares : list of dict
+        As :meth:`isthmus.api.label.LabelResult.class_shares`.
+    novel, warnings : list of dict
+    terms : int
+        Columns of the vocabulary.
+    files : list of dict
+        ``input``, ``output`` and ``sha256`` of the files written.
+    notes : list of str
+    """
+
+    method: str
+    decision: list[dict]
+    classes: list[str]
+    labels: dict[str, int]
+    source_documents: int
+    target_documents: int
+    without_text: int
+    needs_review: int
+    bad_rows: int
+    mean_confidence: float
+    expected_accuracy: AccuracyEstimate
+    class_shares: list[dict]
+    novel: list[dict]
+    warnings: list[dict]
+    terms: int
+    files: list[dict]
+    guarded_cells: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        return (
+            f"LargeResult({self.target_documents:,} documents, {len(self.classes)} classes, method={self.method!r}, "
+            f"{self.needs_review:,} to review)"
+        )
+
+
+@takes_options(LabelRequest)
+def label_files(
+    sources: Files,
+    target: Files,
+    output: str | os.PathLike,
+    *,
+    client: Any = None,
+    tls: Mapping[str, str] | None = None,
+    spreadsheet_safe: bool = False,
+    keep_work: bool = False,
+    **options: Any,
+) -> LargeResult:
+    """Label files that need not fit in memory, on one machine or on a dask cluster.
+
+    Files are read in blocks, and everything a method needs of them is a sum of integers over blocks: the labels are
+    the same, byte for byte, whatever the size of the blocks, the engine and the number of workers.
+
+    ``method`` is one of ``isthmus.scale.METHODS``, or "auto": methods are weighed on a sample of both sides and those
+    that the evidence supports are fitted on everything. The ``sample`` is drawn by the hash of the texts; the evidence,
+    the expected accuracy, new groups and the calibration of the confidence are taken from it.
+
+    The engine "local" works on this machine, on as many processes as there are cores, or on one where the files are
+    small; "dask" on a cluster, started here unless ``scheduler`` or ``client`` names one; "memory" in this process,
+    with what is made of the blocks kept in memory. More rows at a time take more memory and a little less time.
+
+    Rows that cannot be read (broken encoding, JSON or csv) stop the run, unless ``bad_rows`` names a file: then they
+    are counted and written there as jsonl. ``resume`` is refused where the inputs or options are not the same;
+    ``force`` also starts again where a stopped run lies.
+
+    Parameters
+    ----------
+    sources, target : path, pattern or folder, or a sequence of them
+        Labelled documents, and documents to be labelled: csv, tsv and jsonl files (also .gz) and parquet files.
+    output : path
+        A folder, which gets a file for each file of the target and ``manifest.json``; or one file (.csv, .tsv, .jsonl,
+        also .gz, or .parquet). All columns of the target, then label, confidence, needs_review, novel_group and
+        review_reason.
+    client : distributed.Client, optional
+        A cluster to run on. Its workers must see the inputs and the output under the same paths.
+    tls : mapping, optional
+        Fields of ``distributed.Security``: ``tls_ca_file``, ``tls_client_cert``, ``tls_client_key``.
+    spreadsheet_safe : bool, default=False
+        As for :func:`isthmus.corpus.write_rows`.
+    keep_work : bool, default=False
+        Leave the run's own folder where it is.
+
+    Returns
+    -------
+    LargeResult
+
+    See Also
+    --------
+    isthmus.label : Texts that are in memory.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from isthmus.scale import label_files
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     place = pathlib.Path(folder)
+    ...     _ = (place / "old.csv").write_text("text,label\\nkind staff,staff\\nfast bike,bike\\nrude staff,staff\\n")
+    ...     _ = (place / "new.csv").write_text("text\\npolite staff\\nslow bike\\n")
+    ...     result = label_files(place / "old.csv", place / "new.csv", place / "out.csv", method="nbc", text="text")
+    ...     print((place / "out.csv").read_text().splitlines()[1].split(",")[:2])
+    ['polite staff', 'staff']
+    """
+    request = block_request(LabelRequest, output, spreadsheet_safe, options)
+    return label_in_blocks(request, sources, target, client=client, tls=tls, keep_work=keep_work)
+
+
+def label_in_blocks(request: LabelRequest, sources: Files, target: Files, **where: Any) -> LargeResult:
+    """:func:`label_files` of a request; ``where`` is handed to :func:`isthmus.scale.run.running`."""
+    if request.method != "auto":
+        get_method(request.method)
+    with running(LabelRun, request, sources, target, **where) as run:
+        result = run.label()
+        if request.bad_rows is not None:
+            run.write_bad_rows(Path(request.bad_rows))
+    return result
+
+
+class LabelRun(Run[LabelRequest]):
+    """A labelling, step by step."""
+
+    def __init__(self, *given: Any):
+        super().__init__(*given)
+        self.output = replace(self.output, add=self.request.add)
+        self.set_aside = self.request.bad_rows is not None
+        self.any_groups = self.request.force_classes
+        self.decision: list[dict] = []
+        self.candidates: Candidates | None = None  # tried on the sample, where methods vote
+
+    def label(self) -> LargeResult:
+        """Labels for the target, written."""
+        topic = self.look()
+        named = None if self.request.method == "auto" else get_method(self.request.method)
+        self.survey([] if named and named.texts else [(named or get_method("nbc")).reading(topic)])
+        weights = self._choose() if named is None else {named.name: 1.0}
+        if named is not None:
+            self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
+        models = {name: self._fit(get_method(name), topic) for name in weights}
+        model = next(iter(models.values())) if named else VotingModel(models, weights)
+        trust = self._weigh(model)
+        new = group_learner(trust, self._sample_view(trust)) if trust.novel else None
+        by = model, trust, new, self._plain_labels(trust) if named else None
+        census = self.engine.sum(
+            take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
+        )
+        limits = self._review_limits(trust, census, alone=named is not None)
+        arguments = self.output, limits, self.classes, trust, self.request.budget
+        written = self.engine.map(write_labels, self.target, self.job, *arguments, phase="writing")
+        files = assemble(self.output, self.target, ADDED, self.replace)
+        return self._conclude("+".join(models), trust, census, written, files)
+
+    # -- methods ------------------------------------------------------------------------------------------------------
+
+    def _choose(self) -> dict[str, float]:
+        """Weights of the methods that the evidence of the sample supports, as far as they run in blocks."""
+        labels = np.array(self.source_sample[1], dtype=object)
+        texts = TransferTexts.of(self.source_sample[0], labels, self.target_sample)
+        self.candidates = try_methods(texts, **self.request.reading())
+        choice = decide(self.candidates)
+        chosen = {row["method"]: row["weight"] for row in choice.table if row["chosen"] and row["method"] in METHODS}
+        if not chosen:  # none of those that the evidence supports runs in blocks: the best supported one that does
+            others = [row for row in choice.table if row["method"] in METHODS and "score" in row]
+            best = max(others, key=lambda row: row["score"])["method"] if others else YARDSTICK
+            chosen = {best: 1.0}
+        total = sum(chosen.values())
+        sizes = f"{len(labels):,} source and {len(self.target_sample):,} target documents of the sample"
+        everything = f"fitted on all {self.n_source:,} and {self.n_target:,}"
+        for row in choice.table:
+            fitted = row["method"] in chosen
+            own = everything if fitted else "does not run in blocks" if row["method"] not in METHODS else "left out"
+            self.decision.append({**row, "chosen": fitted, "why": f"on {sizes}: {row['why']}; {own}"})
+        return {name: weight / total for name, weight in chosen.items()}
+
+    def _fit(self, method: LargeMethod, topic: Reading) -> Model:
+        reading = method.reading(topic)
+        view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self.view(reading)
+        passes = PiecePasses(self, view)
+        estimator = method.make(self.request.seed)
+        return FittedMethod(estimator.fit_passes(passes), passes.columns)
+
+    def _weigh(self, model: Model) -> Trust:
+        scores = model.text_scores(self.target_sample, self.views)
+        sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
+        self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
+        sample = Sample(*self.source_sample, self.target_sample, self.classes)
+        if self.candidates is None:
+            return weigh_method(sample, scores, self.request.reading())
+        return weigh_vote(sample, scores, self.candidates, n_source=sum(self.facts.labels.values()))
+
+    def _sample_view(self, trust: Trust) -> View:
+        """The rows that a method has read, or rows of the sample's own words."""
+        view = sample_view(trust, segment=self.request.analyzer == "words")
+        if view.name not in self.views:
+            self.number(self.target, view)
+        return self.views[view.name]
+
+    def _plain_labels(self, trust: Trust) -> PlainLabels | None:
+        """What plain methods say about the documents, where an accuracy is expected of the labels."""
+        if trust.judge is None or trust.expected.estimate is None:
+            return None
+        return plain_labels(trust, self._sample_view(trust), self.target_sample, self.classes)
+
+    def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> np.ndarray:
+        """Confidences below which documents are reviewed; a warning where all of them are."""
+        counts, passable, per_class, _ = census
+        budget = self.request.budget
+        limits = review_limits(counts, budget, trust.caution, trust.surest)
+        passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
+        if trust.expected.estimate is None:  # whatever the confidence, unless anything may be wrong
+            passed = passed if budget == 1 else 0
+        elif too_few_pass(passed, self.n_target):
+            limits, passed = np.full(2, STEPS + 1), 0
+        trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
+        trust.warnings += no_text_warnings(self.n_target - int(per_class.sum()), self.n_target)
+        return limits
+
+    # -- what comes out -----------------------------------------------------------------------------------------------
+
+    def _conclude(
+        self, method: str, trust: Trust, census: Census, written: list[tuple[int, int]], files: list[dict]
+    ) -> LargeResult:
+        counts, per_class = census[0].sum(axis=0), census[2]
+        order = np.argsort(-per_class, kind="stable")
+        shares = shares_of_sums(census[3], per_class.tolist(), self.classes.tolist(), trust.expected)
+        result = LargeResult(
+            method=method,
+            decision=self.decision,
+            classes=[str(name) for name in self.classes],
+            labels={str(self.classes[i]): int(per_class[i]) for i in order if per_class[i]},
+            source_documents=self.n_source,
+            target_documents=self.n_target,
+            without_text=self.n_target - int(per_class.sum()),
+            needs_review=sum(reviewed for _, reviewed in written),
+            bad_rows=self.facts.bad,
+            mean_confidence=round(float(counts @ np.arange(STEPS + 1)) / STEPS / max(1, counts.sum()), 4),
+            expected_accuracy=trust.expected,
+            class_shares=with_source(shares, self.facts.labels.elements()),
+            novel=trust.novel,
+            warnings=trust.warnings,
+            terms=max((view.n_columns for view in self.views.values()), default=0),
+            files=files,
+            guarded_cells=sum(guarded for guarded, _ in written) + sum(row.pop("guarded") for row in files),
+            notes=self.notes,
+        )
+        if not self.output.is_file:
+            write_json(Path(self.output.place) / MANIFEST, manifest(result))
+        return result
+
+    def write_bad_rows(self, path: Path) -> None:
+        """Rows that could not be read, in the order of the files."""
+        with whole_file(path) as part, open(part, "w", encoding="utf-8") as out:
+            for piece in self.pieces:
+                for row in unpack(self.store.load(f"facts/{piece.number}")["bad"]):
+                    out.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def manifest(result: LargeResult) -> dict[str, Any]:
+    """What stands beside the output files; written last, so that it is there only when they all are."""
+    row = {name: value for name, value in asdict(result).items() if name not in ("files", "notes", "classes")}
+    return {"command": "isthmus label", "version": __version__, **row, "files": result.files}
+
+
+# -- the last passes ---------------------------------------------------------------------------------------------------
+
+
+def take_census(
+    piece: Piece,
+    job: Job,
+    model: Model,
+    trust: Trust,
+    new: SampleLearner | None,
+    plain: PlainLabels | None,
+    n_classes: int,
+) -> Census:
+    """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels.
+
+    Confidences are counted for documents that nobody disputes and for those in dispute, first of all documents, then
+    of those that may pass without review. Labels, and last the sums from which class shares are estimated, leave out
+    documents without a text.
+    """
+    scores, no_known_terms = model.piece_scores(piece, job)
+    probabilities = trust.probabilities(scores)
+    labels, confidence = probabilities.argmax(axis=1).astype(np.int32), probabilities.max(axis=1)
+    disputed = np.zeros(len(labels), dtype=bool) if plain is None else plain.dispute(piece, job, labels)
+    arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed}
+    passable = ~no_known_terms
+    if new is not None:
+        arrays["groups"] = new.best(piece, job)
+        confidence = lower_confidence_in_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
+        passable &= arrays["groups"] < 0
+    steps = np.rint(confidence * STEPS).astype(np.int32)
+    job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
+    places = steps + (STEPS + 1) * disputed
+    counted = [
+        np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])
+    ]
+    rows = np.setdiff1d(np.arange(len(labels)), job.store.load(f"facts/{piece.number}")["empty"])
+    sums = share_sums(probabilities[rows], labels[rows], confidence[rows], trust.expected.caution)
+    return counted[0], counted[1], np.bincount(labels[rows], minlength=n_classes), sums
+
+
+def write_labels(
+    piece: Piece,
+    job: Job,
+    output: Output,
+    limits: np.ndarray,
+    classes: np.ndarray,
+    trust: Trust,
+    budget: float,
+) -> tuple[int, int]:
+    """Write the labelled rows of a piece; cells guarded and documents to review."""
+    held = job.store.load(f"labelled/{piece.number}")
+    names = np.array([group["group"] for group in trust.novel] + [""], dtype=object)
+    low = held["steps"] < limits[held["disputed"].astype(int)]
+    reasons = review_reasons(
+        len(low),
+        error_budget=budget,
+        new_group=held["groups"] >= 0 if trust.novel else np.zeros(len(low), dtype=bool),
+        no_known_words=held["no_known_terms"],
+        methods_disagree=low & held["disputed"],
+        not_sure_enough=low,
+        not_estimated=np.full(len(low), trust.expected.estimate is None),
+    )
+    review = reasons != ""
+    if output.part(piece).is_file():  # a stopped run has written it
+        return 0, int(review.sum())
+    rows: Rows = job.read(piece)
+    added = {
+        "label": classes[held["labels"]].tolist(),
+        "confidence": (held["steps"] / STEPS).tolist(),
+        "needs_review": review.tolist(),
+        "novel_group": names[held["groups"]].tolist() if trust.novel else [""] * len(review),
+        "review_reason": reasons.tolist(),
+    }
+    return write_part(output, piece, rows, added), int(review.sum())

@@ -1,0 +1,116 @@
+"""What a run in blocks was asked for: the options of its request, what it refuses, and which engine it takes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from isthmus import __version__
+from isthmus._validation import check_seed
+from isthmus.exceptions import DataError, UsageError
+from isthmus.request import Option, Request
+from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
+from isthmus.scale.processes import ProcessEngine
+
+PARALLEL_BYTES = 32 * 2**20  # less is done by one process before another has started
+# What the functions take by position, in a form of their own, or not at all.
+_OTHERWISE = ("files", "output", "tls", "exact", "trust_machine_labels", "as_json", "quiet")
+Function = TypeVar("Function", bound=Callable[..., Any])
+Kind = TypeVar("Kind", bound=Request)
+Paths = Mapping[str, list[str]]  # of "source" and "target"
+
+
+# -- the options of the functions --------------------------------------------------------------------------------------
+
+
+def block_options(kind: type[Request]) -> list[Option]:
+    """Options of a request that a run in blocks takes by name."""
+    return [spec for spec in kind.options().values() if spec.blocks and spec.name not in _OTHERWISE]
+
+
+def takes_options(kind: type[Request]) -> Callable[[Function], Function]:
+    """Show a function of ``**options`` with the options of a request: in its signature and among its parameters."""
+
+    def show(function: Function) -> Function:
+        signature = inspect.signature(function)
+        own = [part for part in signature.parameters.values() if part.kind is not part.VAR_KEYWORD]
+        options = [
+            inspect.Parameter(spec.key, inspect.Parameter.KEYWORD_ONLY, default=spec.fill(spec.default))
+            for spec in block_options(kind)
+        ]
+        function.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
+        described = "\n".join(map(_describe, block_options(kind)))
+        first, end, rest = inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns\n")
+        function.__doc__ = f"{first}\n{described}{end}{rest}"
+        return function
+
+    return show
+
+
+def _describe(spec: Option) -> str:
+    """An option as a parameter of a docstring."""
+    kind = "{" + ", ".join(f'"{name}"' for name in spec.choices) + "}" if spec.choices else spec.kind.__name__.lower()
+    several = f"{kind} or sequence of {kind}" if spec.many else kind
+    start = spec.fill(spec.default)
+    value = f'"{start}"' if isinstance(start, str) else start
+    return f"{spec.key} : {several}, {'optional' if start in (None, ()) else f'default={value}'}\n    {spec.help}"
+
+
+def block_request(kind: type[Kind], output: str | os.PathLike, spreadsheet_safe: bool, options: dict[str, Any]) -> Kind:
+    """The request of a function that :func:`takes_options`."""
+    unknown = options.keys() - {spec.key for spec in block_options(kind)}
+    if unknown:
+        raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
+    return kind.build({**options, "output": os.fspath(output), "exact": not spreadsheet_safe})
+
+
+def check_request(request: Request) -> None:
+    """Refuse what a run in blocks cannot do; limits of single options are those of the request."""
+    check_seed(request.seed)
+    if request.analyzer == "chars":
+        raise UsageError("analyzer='chars'; large inputs are read as words, bigrams or trigrams, or auto.")
+
+
+def make_plan(request: Request, paths: Paths) -> dict[str, Any]:
+    """What makes a run the same run: options, version, and names, sizes and times of the inputs."""
+    files: dict[str, list] = {}
+    for side, names in paths.items():
+        for path in names:
+            try:
+                stat = os.stat(path)
+            except OSError:
+                raise DataError(f"There is no file {path!r}; check the name.", code="missing-file") from None
+            files.setdefault(side, []).append([os.path.abspath(path), stat.st_size, stat.st_mtime_ns])
+    return json.loads(json.dumps({"version": __version__, "settings": request.deciding(), **files}))
+
+
+# -- where it takes place ----------------------------------------------------------------------------------------------
+
+
+def start_engine(
+    request: Request, work: Path, paths: Paths, *, client: Any = None, tls: Mapping[str, str] | None = None
+) -> LocalEngine:
+    """The engine of a run; ``client`` and ``tls`` are those of :func:`isthmus.scale.label_files`."""
+    workers = request.workers
+    if client is not None:
+        return DaskEngine(client)
+    if request.scheduler is not None:
+        return connect(request.scheduler, dict(tls or {}))
+    if request.engine == "dask":
+        return local_cluster(work, workers or _cores(), request.memory_limit)
+    if request.engine == "memory":
+        if workers not in (None, 1):
+            raise UsageError(f"engine='memory' is one process; leave workers={workers} or the engine out.")
+        return LocalEngine()
+    large = sum(os.path.getsize(path) for path in (*paths["source"], *paths["target"])) >= PARALLEL_BYTES
+    workers = workers or (_cores() if large else 1)
+    return ProcessEngine(workers) if workers > 1 else LocalEngine()
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
