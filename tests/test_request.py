@@ -1,6 +1,7 @@
 """Every option once: what a request knows, refuses and writes down, and that nobody spells an option out again."""
 
 import ast
+import inspect
 from pathlib import Path
 
 import pytest
@@ -9,11 +10,15 @@ from typer.main import get_command
 from isthmus.cli.app import make_app
 from isthmus.exceptions import UsageError
 from isthmus.request import GROUPS, ClusterRequest, LabelRequest
+from isthmus.scale import cluster_files, label_files
 
 ROOT = Path(__file__).resolve().parents[1]
 # Functions whose signature is the public contract; they hand what they get to a request or an estimator. The job of
 # api/steps.py holds what was read by them: texts, vectors, words and classes.
-OWN_SIGNATURE = {"request.py", "api/label.py", "api/steps.py", "api/cluster.py", "scale/run.py", "scale/cluster.py"}
+OWN_SIGNATURE = {"request.py", "api/label.py", "api/steps.py", "api/cluster.py"}
+SPECS = [spec for kind in (LabelRequest, ClusterRequest) for spec in kind.options().values()]
+# How files and texts are read is a matter of readers and vectorisers too.
+NAMES = {name for spec in SPECS if spec.group not in ("texts", "files") for name in (spec.name, spec.key)}
 
 
 @pytest.mark.parametrize(("kind", "command"), [(LabelRequest, "label"), (ClusterRequest, "cluster")])
@@ -26,6 +31,22 @@ def test_the_command_has_the_options_of_the_request_and_no_others(kind, command)
     assert {name: (tuple(sorted(o)), d) for name, (o, d) in flags.items()} == {
         name: (tuple(sorted(o)), d) for name, (o, d) in wanted.items()
     }
+
+
+@pytest.mark.parametrize(("kind", "function"), [(LabelRequest, label_files), (ClusterRequest, cluster_files)])
+def test_functions_that_read_in_blocks_show_the_options_of_the_request(kind, function):
+    text, shown = inspect.getdoc(function), inspect.signature(function).parameters
+    own = {"sources", "target", "output", "client", "tls", "spreadsheet_safe", "keep_work"}
+    wanted = {spec.key: spec for spec in kind.options().values() if spec.blocks and not spec.command_only}
+    assert set(shown) - own == set(wanted)
+    assert {"text", "block_rows", "random_state", "force"} <= set(wanted)
+    for name, spec in wanted.items():
+        assert shown[name].default == (spec.usual if spec.default is None else spec.default)
+        assert f"\n{name} : " in text.partition("\nReturns\n")[0]
+        assert f"\n    {spec.help}\n" in text
+    for name in ("metod", "answers", "quiet"):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
+            function("s.csv", "t.csv", "o.csv", **{name: True})
 
 
 def test_groups_stand_in_the_order_of_help_texts():
@@ -122,12 +143,7 @@ def test_flags_with_the_same_meaning_are_taken_from_the_request():
 
 
 def functions_that_repeat_defaults() -> list[tuple[str, str]]:
-    """Functions and classes that give three or more options of a request a default of their own.
-
-    How files and texts are read is a matter of readers and vectorisers too; those options are left out of the count.
-    """
-    specs = [spec for kind in (LabelRequest, ClusterRequest) for spec in kind.options().values()]
-    names = {spec.python or spec.name for spec in specs if spec.group not in ("texts", "files")}
+    """Functions and classes that give three or more options of a request a default of their own."""
     found = []
     for path in sorted((ROOT / "src").rglob("*.py")):
         place = path.relative_to(ROOT / "src/isthmus").as_posix()
@@ -140,10 +156,44 @@ def functions_that_repeat_defaults() -> list[tuple[str, str]]:
                 given = {part.target.id for part in fields if "positional=True" not in ast.unparse(part.value)}
             else:
                 continue
-            if len(given & names) >= 3 and place not in OWN_SIGNATURE:
+            if len(given & NAMES) >= 3 and place not in OWN_SIGNATURE:
                 found.append((place, node.name))
     return found
 
 
 def test_no_function_or_class_spells_the_options_out_again():
     assert functions_that_repeat_defaults() == []
+
+
+def options_by_name(node: ast.AST) -> set[str]:
+    """Options that a call or a dictionary takes out of a request one by one, or that a list of strings names."""
+    if isinstance(node, ast.Tuple | ast.List | ast.Set):
+        return {part.value for part in node.elts if isinstance(part, ast.Constant)} & NAMES
+    pairs = []
+    if isinstance(node, ast.Call):
+        pairs = [(part.arg, part.value) for part in node.keywords]
+    elif isinstance(node, ast.Dict):
+        pairs = [(getattr(key, "value", None), value) for key, value in zip(node.keys, node.values, strict=True)]
+    return {name for name, value in pairs if name in NAMES and getattr(value, "attr", None) in NAMES}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run(method=request.method, n_clusters=request.clusters, workers=request.workers)",
+        "{'method': asked.method, 'sample': asked.sample, 'add': asked.add}",
+        "('engine', 'workers', 'resume')",
+    ],
+)
+def test_options_handed_on_by_hand_are_found(text):
+    assert len(options_by_name(ast.parse(text, mode="eval").body)) == 3
+
+
+def test_requests_are_handed_on_whole():
+    """Runs in blocks took twenty options one by one, and the command listed them once more."""
+    found = set()
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if any(len(options_by_name(node)) >= 3 for node in ast.walk(tree)):
+            found.add(path.relative_to(ROOT / "src/isthmus").as_posix())
+    assert found == {"request.py", "cli/cluster.py"}, "the table itself, and what may stand beside --within"

@@ -47,6 +47,7 @@ class Option:
     low: float | None = None  # limits of a number, both allowed
     high: float | None = None
     python: str = ""  # what :func:`isthmus.label` and its relatives call it
+    command_only: bool = False  # whether only the command takes it in this form; Python in another, or not at all
     blocks: bool = True  # whether a run in blocks can do it
     model: bool = True  # whether a saved model can do it on later texts
     usual: Any = None  # what it is where it was left out as None
@@ -143,7 +144,7 @@ class Request:
     """What both jobs share: which columns to read, how to read texts, where to write, how to work in blocks."""
 
     files: tuple[str, ...] = option(
-        "files", (), "Documents to learn from, then the documents to work on.", outcome=False
+        "files", (), "Documents to learn from, then the documents to work on.", outcome=False, command_only=True
     )
     text: tuple[str, ...] | None = option(
         "files", None, "Text column; several are joined. Guessed if omitted.", "--text COL"
@@ -166,7 +167,9 @@ class Request:
         "--language",
         form="Language",
     )
-    output: str = option("write", "-", "Where to write the target with its results; - is stdout.", "-o --output OUT")
+    output: str = option(
+        "write", "-", "Where to write the target with its results; - is stdout.", "-o --output OUT", command_only=True
+    )
     report: Path | None = option("write", None, "Write a report page.", "--report HTML", blocks=False)
     save: Path | None = option(
         "write", None, "Save the model with its texts and what was found.", "--save FILE", memory=True
@@ -182,7 +185,9 @@ class Request:
         "blocks", None, "Processes that work on blocks; the number of cores if omitted.", "--workers N", low=1
     )
     scheduler: str | None = option("blocks", None, "Address of a running dask scheduler.", "--scheduler ADDRESS")
-    tls: tuple[str, ...] = option("blocks", (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE")
+    tls: tuple[str, ...] = option(
+        "blocks", (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE", command_only=True
+    )
     memory_limit: str | None = option(
         "blocks", None, "With --engine dask: memory of each process, such as 2GB.", "--memory-limit SIZE"
     )
@@ -198,11 +203,16 @@ class Request:
     sample: int = option("blocks", SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True)
     resume: bool = option("blocks", False, "Continue a run in blocks that was stopped.", "--resume")
     exact: bool = option(
-        "write", False, "In csv and tsv, write texts byte for byte, even those like =1+1.", "--exact", outcome=True
+        "write",
+        False,
+        "In csv and tsv, write texts byte for byte, even those like =1+1.",
+        "--exact",
+        outcome=True,
+        command_only=True,
     )
-    as_json: bool = option("talk", False, "Print a summary as JSON on stdout.", "--json")
+    as_json: bool = option("talk", False, "Print a summary as JSON on stdout.", "--json", command_only=True)
     force: bool = option("talk", False, "Replace outputs that exist.", "--force")
-    quiet: bool = option("talk", False, "Hide progress and notes.", "--quiet")
+    quiet: bool = option("talk", False, "Hide progress and notes.", "--quiet", command_only=True)
 
     @property
     def target(self) -> str:
@@ -337,6 +347,7 @@ class LabelRequest(Request):
         "--trust-machine-labels",
         model=False,
         outcome=False,
+        command_only=True,
     )
     method: str = option(
         "learn",

@@ -17,8 +17,6 @@ from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.processes import ProcessEngine
 
 PARALLEL_BYTES = 32 * 2**20  # less is done by one process before another has started
-# What the functions take by position, in a form of their own, or not at all.
-_OTHERWISE = ("files", "output", "tls", "exact", "trust_machine_labels", "as_json", "quiet")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound=Request)
 Paths = Mapping[str, list[str]]  # of "source" and "target"
@@ -29,7 +27,7 @@ Paths = Mapping[str, list[str]]  # of "source" and "target"
 
 def block_options(kind: type[Request]) -> list[Option]:
     """Options of a request that a run in blocks takes by name."""
-    return [spec for spec in kind.options().values() if spec.blocks and spec.name not in _OTHERWISE]
+    return [spec for spec in kind.options().values() if spec.blocks and not spec.command_only]
 
 
 def takes_options(kind: type[Request]) -> Callable[[Function], Function]:
@@ -53,11 +51,14 @@ def takes_options(kind: type[Request]) -> Callable[[Function], Function]:
 
 def _describe(spec: Option) -> str:
     """An option as a parameter of a docstring."""
-    kind = "{" + ", ".join(f'"{name}"' for name in spec.choices) + "}" if spec.choices else spec.kind.__name__.lower()
-    several = f"{kind} or sequence of {kind}" if spec.many else kind
+    kind = spec.kind.__name__.lower()
+    if spec.many:
+        kind = f"{kind} or sequence of {kind}"
+    elif spec.choices:
+        kind = "{" + ", ".join(map(json.dumps, spec.choices)) + "}"
     start = spec.fill(spec.default)
-    value = f'"{start}"' if isinstance(start, str) else start
-    return f"{spec.key} : {several}, {'optional' if start in (None, ()) else f'default={value}'}\n    {spec.help}"
+    usual = "optional" if start in (None, ()) else f"default={json.dumps(start) if isinstance(start, str) else start}"
+    return f"{spec.key} : {kind}, {usual}\n    {spec.help}"
 
 
 def block_request(kind: type[Kind], output: str | os.PathLike, spreadsheet_safe: bool, options: dict[str, Any]) -> Kind:
