@@ -219,6 +219,17 @@ def test_agreement_counts_as_far_as_it_reaches_the_sources_own_accuracy():
     assert shared_labels({"a": first}, 2, 0.5) == {"a": 0.0}
 
 
+@pytest.mark.parametrize("lost", [0, 1, 2], ids=["learned", "source_learned", "leads_back"])
+def test_labels_vote_only_where_all_three_questions_are_answered_beyond_chance(lost):
+    follows, chance = np.array([[40, 5], [5, 40]]), np.full((2, 2), 20)
+    tables = [chance if place == lost else follows for place in range(3)]
+    evidence = {"nbc": Evidence.from_tables(follows, follows, follows), "cocc": Evidence.from_tables(*tables)}
+    candidates = SimpleNamespace(evidence=evidence, shared=dict.fromkeys(evidence, 0.0))
+    assert list(vote_weights(candidates, VotingRule(near=99.0))) == ["nbc"]
+    candidates.evidence = {"cocc": evidence["cocc"]}
+    assert vote_weights(candidates, VotingRule()) == {"logistic": 1.0}, "with no support for any, source-only alone"
+
+
 def test_labels_that_do_not_lead_back_have_no_vote(pair):
     """Labels easy to learn in the target, from which nothing can be told about the source's classes."""
     source, labels, target, truth, place = pair

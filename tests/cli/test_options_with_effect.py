@@ -9,6 +9,7 @@ from cli_tables import read_csv as read
 
 import isthmus
 from isthmus.cli.app import run_command
+from isthmus.request import LabelRequest
 
 pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite"]
@@ -68,6 +69,83 @@ def test_options_without_effect_are_refused(here, capsys, arguments, words):
     assert words in error
     assert "[bad-parameter]" in error
     assert not Path("never.csv").exists()
+
+
+# Every option that goes with --model, as it is given here; none as text stands for a value that is not the usual one.
+WITH_MODEL = {
+    "text": ["--text", "remark"],
+    "target_text": ["--target-text", "remark"],
+    "id": ["--id", "nr"],
+    "sheet": ["--sheet", "second"],
+    "vectors": ["--vectors", "w"],
+    "by": ["--by", "region"],
+    "error_budget": ["--error-budget", "0"],
+    "add": ["--add", "label"],
+    "output": ["-o", "-"],
+    "report": ["--report", "page.html"],
+    "model": ["--model", "vectors.isthmus", "--vectors", "v"],
+    "exact": ["--exact"],
+    "as_json": ["--json"],
+    "force": ["--force"],
+    "quiet": ["--quiet"],
+}
+
+
+@pytest.fixture(scope="module")
+def later(folder):
+    """A file with two columns for each purpose; a model of vectors."""
+    rows = read("target.csv")
+    kept = {name: [row[name] for row in rows] for name in ("key", "comment", "v")}
+    other = {"nr": [f"n{i}" for i in range(30)], "remark": ["=cheap", *kept["comment"][:0:-1]], "w": kept["v"][::-1]}
+    table = kept | other | {"region": ["north", "south"] * 15}
+    write_csv("later.csv", table)
+    learned = ["--method", "vectors", "--vectors", "v", "-o", "v.csv", "--save", "vectors.isthmus", "--quiet"]
+    assert run_command(["label", "source.csv", "target.csv", *learned]) == 0
+
+
+def outcome_of(capsys, arguments, there):
+    """What a run prints, how it ends, and what it writes; of the record all but the time and the options given."""
+    for path in Path().glob("later_out*"):
+        path.unlink()
+    for name in ("page.html", "run.json"):
+        Path(name).unlink(missing_ok=True)
+    if there:
+        Path("later_out.csv").write_text("older\n", encoding="utf-8")
+    code = run_command(["label", *arguments])
+    written = {path.name: path.read_bytes() for path in Path().glob("later_out*")}
+    record = json.loads(Path("run.json").read_text("utf-8")) if Path("run.json").exists() else {}
+    told = {name: part for name, part in record.items() if name not in ("finished", "options")}
+    return code, *capsys.readouterr(), written, told, Path("page.html").exists()
+
+
+@pytest.mark.parametrize("name", WITH_MODEL)
+def test_every_option_that_goes_with_a_model_has_an_effect(here, later, capsys, name):
+    file = "later.csv"
+    if name == "sheet":
+        file = "later.xlsx"
+        with pytest.importorskip("xlsxwriter").Workbook(file) as book:
+            for sheet, text in (("first", "friendly"), ("second", "expensive")):
+                book.add_worksheet(sheet).write_column(0, 0, ["comment", text, text])
+    usual = {"--model": "run.isthmus", "-o": "later_out.csv", "--text": "comment"}
+    if name == "vectors":
+        usual |= {"--model": "vectors.isthmus", "--vectors": "v"}
+    if name == "target_text":
+        del usual["--text"]
+    given = WITH_MODEL[name]
+    changed = usual | {given[0]: given[1]} if len(given) > 1 else usual
+    flat = [[part for pair in options.items() for part in pair] for options in (usual, changed)]
+    without, with_it = [file, *flat[0]], [file, *flat[1], *(given if len(given) == 1 else given[2:])]
+    first = outcome_of(capsys, without, name == "force")
+    assert outcome_of(capsys, without, name == "force") == first, "nothing else differs between two runs"
+    other = outcome_of(capsys, with_it, name == "force")
+    assert other != first
+    assert other[0] == 0, other[2]
+    if name == "by":
+        assert other[4]["class_shares_by"]["column"] == "region"
+
+
+def test_the_table_of_options_that_go_with_a_model_is_whole():
+    assert set(WITH_MODEL) == {spec.name for spec in LabelRequest.options().values() if spec.model and spec.flags}
 
 
 def test_blocks_do_not_learn_from_labels_that_isthmus_gave(here, capsys):

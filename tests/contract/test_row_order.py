@@ -98,7 +98,8 @@ def test_the_same_documents_are_drawn_for_a_check(sample):
     source, labels, target, _, places = sample
     first = quietly(isthmus.label, source, labels, target, method="nbc")
     other = quietly(isthmus.label, source, labels, take(target, places), method="nbc")
-    assert other.sample(20)["text"] == first.sample(20)["text"]
+    for budget in (None, 0.1):
+        assert other.sample(20, budget=budget)["text"] == first.sample(20, budget=budget)["text"]
 
 
 @pytest.mark.parametrize("method", [*RECIPES, "auto"])

@@ -9,6 +9,7 @@ from isthmus.corpus import make_shifted_texts
 from isthmus.shift import diagnose as module
 from isthmus.shift.groups import group_facts
 from isthmus.shift.shares import CAUTION, compare_shares
+from isthmus.shift.vocabulary import proxy_a_distance
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +48,12 @@ def test_the_cautious_shares_are_held_back_by_the_source():
     np.testing.assert_allclose(shift.by_likelihood, [0.1, 0.9], atol=2e-3)
     np.testing.assert_allclose(shift.cautious, [(10 + 20 * 0.5) / 120, (90 + 20 * 0.5) / 120], atol=2e-3)
     np.testing.assert_allclose(shift.factors, shift.cautious / 0.5, rtol=1e-12)
+
+
+@pytest.mark.parametrize("largest", [3_000, 40])
+def test_domains_are_told_apart_by_documents_that_hold_a_word(largest):
+    """Sixty documents without a word stand first on both sides: drawn with the others, they would look alike."""
+    words = np.repeat(np.eye(2, dtype=int), 3, axis=1)
+    source, target = (sp.csr_matrix(np.repeat([np.zeros(6, dtype=int), row], 60, axis=0)) for row in words)
+    found = proxy_a_distance(source, target, largest=largest)
+    assert (found["documents"], found["distance"]) == (min(largest, 60), 2.0)

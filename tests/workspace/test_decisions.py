@@ -225,8 +225,9 @@ def test_classes_are_renamed_from_the_next_run_on(done):
     assert done.runs.get(taught.id).summary["classes"] == ["money", "product", "staff"]
     assert done.runs.prediction(taught.id, document).label == "money"
     assert done.compare.of(done.run.id, taught.id)["answers"] == {"documents": 1, "before": 1, "after": 1}
-    export = done.exports.make(project, "labels", by=by, run=taught.id, ending=".jsonl")
-    assert '"price"' not in done.exports.path(export.id).read_text("utf-8")
+    for kind in ("labels", "codebook"):
+        export = done.exports.make(project, kind, by=by, run=taught.id, ending=".jsonl")
+        assert '"price"' not in done.exports.path(export.id).read_text("utf-8"), kind
     done.groups.rename_class(project, "money", "cash", by=by)
     twice = done.runs.teach(taught.id, by=by)
     assert twice.record["class_names"] == {"price": "cash", "money": "cash"}, "both names lead to the latest"

@@ -4,6 +4,8 @@ import pytest
 
 from isthmus.exceptions import UsageError
 from isthmus.workspace import work
+from isthmus.workspace.database import utc_now
+from isthmus.workspace.queue import LEASE
 from isthmus.workspace.second_reading import is_due
 
 
@@ -112,6 +114,28 @@ def test_both_answers_can_be_taken_back(pair):
     assert pair.check() == []
     (again,) = answer(pair, pair.lee, "price")
     assert (again.document, again.kind) == (first.document, "answer")
+
+
+@pytest.mark.parametrize("what", ["second reading", "sample"])
+def test_what_somebody_holds_too_long_goes_to_another(pair, monkeypatch, what):
+    """As in the queue itself, for which tests/workspace/test_flow.py sees to it."""
+    (first,) = answer(pair, pair.kim, "staff")
+    check = pair.checks.draw(pair.run.id, 2, by=pair.by)
+
+    def take(person):
+        if what == "sample":
+            return pair.checks.next(check.id, person).id
+        return pair.queue.next(pair.run.id, person)[0].document
+
+    held = take(pair.lee)
+    assert held == first.document or what == "sample"
+    assert take(pair.lee) == held
+    assert take(pair.by) != held
+    later = utc_now() + 2 * LEASE
+    for module in ("queue", "checks"):
+        monkeypatch.setattr(f"isthmus.workspace.{module}.utc_now", lambda: later)
+    assert take(pair.by) == held
+    assert what == "sample" or take(pair.lee) != held
 
 
 def test_a_share_that_cannot_be_is_refused(done):
