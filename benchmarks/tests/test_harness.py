@@ -126,7 +126,8 @@ def test_parallel_and_sequential_runs_agree(suite_file, suite, folder, tmp_path)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal to a process group")
-def test_ctrl_c_keeps_finished_rows_and_ends_the_workers(suite_file, folder, cache):
+@pytest.mark.parametrize("stop", ["ctrl-c", "killed"])
+def test_a_stopped_run_keeps_finished_rows_and_leaves_no_worker(suite_file, folder, cache, stop):
     code = (
         "import sys\nfrom isthmus_bench.engine.harness import run_suite\n"
         "def tell(event): print(event['event'], flush=True)\n"
@@ -146,7 +147,10 @@ def test_ctrl_c_keeps_finished_rows_and_ends_the_workers(suite_file, folder, cac
     with process:
         seen = [process.stdout.readline().strip() for _ in range(4)]
         assert seen == ["plan", "begin", "done", "begin"]  # the slow one has begun
-        os.killpg(process.pid, signal.SIGINT)
+        if stop == "killed":
+            process.kill()  # it alone: its worker must notice
+        else:
+            os.killpg(process.pid, signal.SIGINT)
         assert process.wait(timeout=300) != 0, "it ran to its end"
     assert _group_ends(process.pid)
     kept = Record.open(cache, "tiny")

@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 import warnings
 from collections import deque
@@ -252,7 +253,20 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
+def end_with_parent() -> None:
+    """End this process when the one that started it is gone, however it ended: nobody is left to take a result."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None  # called in processes that were started by another
+
+    def wait() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
 def _serve(pipe: connection.Connection, reference: str, folder: str) -> None:
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     suite = load_suite(reference)
     try:

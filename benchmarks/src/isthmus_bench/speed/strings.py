@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from isthmus_bench.engine.suite import SpeedCase
+from isthmus_bench.engine.workers import end_with_parent
 from isthmus_bench.tasks import AMAZON_FILE, read_records
 
 SIZES = (2000, 4000, 8000)
@@ -55,6 +56,7 @@ def _peak_mb() -> float:
 
 def _measure(side: str, folder: str, n: int, pipe) -> None:
     """In a process of its own: seconds of a warm call, growth of the peak, seconds until the first call was ready."""
+    end_with_parent()
     compute = _ours if side == "ours" else _peer
     texts = review_texts(Path(folder), n)
     start = time.process_time()

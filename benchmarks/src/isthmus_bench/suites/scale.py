@@ -27,6 +27,7 @@ import numpy as np
 from isthmus._progress import listen
 from isthmus.scale import METHODS, label_files
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData
+from isthmus_bench.engine.workers import end_with_parent
 from isthmus_bench.suites.scale_data import SHARD_ROWS, make_corpus
 from isthmus_bench.tasks import AMAZON_FILE, HEADLINES_FILE
 
@@ -93,6 +94,7 @@ def measured(function: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
 
 
 def _report(pipe: Any, function: Callable[..., Any], arguments: tuple) -> None:
+    end_with_parent()
     wall, own = time.monotonic(), time.process_time()
     try:
         facts = function(*arguments)
