@@ -1,10 +1,10 @@
 """Formulas become MathML when the pages are built; nothing of them is left to a script from the network."""
 
-import importlib.util
 import re
 
 import docs_pages as pages
 import pytest
+from loading import load_file
 
 pytest.importorskip("latex2mathml", reason="the documentation needs the extra 'docs'")
 pytest.importorskip("sphinx", reason="the documentation needs the extra 'docs'")
@@ -12,10 +12,7 @@ pytest.importorskip("sphinx", reason="the documentation needs the extra 'docs'")
 
 @pytest.fixture(scope="module")
 def mathml():
-    spec = importlib.util.spec_from_file_location("mathml", pages.DOCS / "_ext" / "mathml.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file("docs/_ext/mathml.py")
 
 
 def formulas(text):

@@ -1,11 +1,11 @@
 """Pages hang together: every page can be reached, links lead somewhere, every recipe is described."""
 
-import importlib.util
 import re
 
 import docs_pages as pages
 import pytest
 from extras import need_rooms
+from loading import load_file
 
 import isthmus
 from isthmus.exceptions import CODES
@@ -20,10 +20,7 @@ _MACHINE = re.compile(r"(?<![\w.])/(?:work|tmp|home|root|Users|mnt)/[\w.]")
 @pytest.fixture(scope="module")
 def generate():
     """The module that conf.py uses to make pages from the package."""
-    spec = importlib.util.spec_from_file_location("generate", pages.DOCS / "_ext" / "generate.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file("docs/_ext/generate.py")
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """README's figures and pictures are those of the present code (``make pictures`` sets both)."""
 
-import importlib.util
 import json
 import re
 
 import docs_pages as pages
 import pytest
+from loading import load_file
 
 import isthmus
 
@@ -15,10 +15,7 @@ TEXT = (pages.ROOT / "README.md").read_text(encoding="utf-8")
 @pytest.fixture(scope="module")
 def run():
     """What README's first block prints now, and the figures in it."""
-    spec = importlib.util.spec_from_file_location("pictures", pages.ROOT / "tools" / "pictures.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.run_readme()
+    return load_file("tools/pictures.py").run_readme()
 
 
 def test_the_printed_block_is_what_the_code_prints(run):

@@ -1,6 +1,5 @@
 """Figures on pages come from the records; a missing row stops the build, and a stale one where that is asked for."""
 
-import importlib.util
 import json
 import re
 import subprocess
@@ -8,6 +7,7 @@ import sys
 
 import docs_pages as pages
 import pytest
+from loading import load_file
 
 pytest.importorskip("docutils", reason="the documentation needs the extra 'docs'")
 
@@ -23,10 +23,7 @@ TABLE = "kind,mean held,n\nplain,0.96,1200\nplain,0.94,\nturned,True,7\n"
 
 @pytest.fixture(scope="module")
 def records():
-    spec = importlib.util.spec_from_file_location("records", pages.DOCS / "_ext" / "records.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file("docs/_ext/records.py")
 
 
 def write_record(folder, units=(), **more):

@@ -1,11 +1,6 @@
 """A slice of the fuzzer; ``make fuzz`` runs 5,000 requests."""
 
-import importlib.util
-from pathlib import Path
-
-SPEC = importlib.util.spec_from_file_location("fuzz_api", Path(__file__).with_name("fuzz_api.py"))
-fuzz_api = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(fuzz_api)
+import fuzz_api
 
 
 def test_no_odd_request_brings_the_server_down(server, workspace):

@@ -1,6 +1,5 @@
 """Killed in the middle: nothing that was acknowledged is lost, and work goes on."""
 
-import importlib.util
 import os
 import signal
 import subprocess
@@ -8,9 +7,9 @@ import sys
 import textwrap
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from loading import load_file
 
 from isthmus.exceptions import DataError
 from isthmus.workspace import open_workspace, start_worker, stop_worker, work
@@ -24,11 +23,7 @@ _PATIENCE = 300  # seconds; a busy machine is no failure
 @pytest.fixture(scope="session")
 def fill_large():
     """Makes a project with as many documents as are asked for, without running a method."""
-    path = Path(__file__).parents[2] / "tools" / "measure_workspace.py"
-    spec = importlib.util.spec_from_file_location("measure_workspace", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.fill_large
+    return load_file("tools/measure_workspace.py").fill_large
 
 
 def wait_for(what, seconds=_PATIENCE):

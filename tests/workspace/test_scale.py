@@ -1,11 +1,10 @@
 """Pages stay quick with many documents: every query finds its rows by an index."""
 
-import importlib.util
 import re
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from loading import load_file
 
 from isthmus.workspace import open_workspace
 
@@ -15,11 +14,7 @@ LARGE = {"documents", "predictions", "answers", "events", "terms", "checked"}
 @pytest.fixture(scope="session")
 def measuring():
     """The tool that measures a large workspace."""
-    path = Path(__file__).parents[2] / "tools" / "measure_workspace.py"
-    spec = importlib.util.spec_from_file_location("measure_workspace", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_file("tools/measure_workspace.py")
 
 
 def scans(connection, statement: str, parameters) -> list[str]:
