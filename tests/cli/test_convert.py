@@ -48,8 +48,8 @@ def test_a_tools_file_becomes_a_table_again(table, tmp_path):
     code = run(tmp_path / "tasks.jsonl", tmp_path / "back.csv")
     assert code == 0
     assert (tmp_path / "back.csv").read_text().splitlines()[:2] == [
-        "id,text,label,needs_review",
-        "a1,kind staff,service,false",
+        "id,text,label,prediction,prediction_score,needs_review",
+        "a1,kind staff,,service,0.91,false",
     ]
 
 

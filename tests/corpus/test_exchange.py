@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -69,6 +70,14 @@ ANSWERED = {
         {"id": "r1", "text": "kind staff", "topic.responses": None, "topic.suggestion": "price", "_server_id": "x"},
         {"id": "r1", "text": "kind staff", "label": None, "prediction": "price", "prediction_score": None},
     ),
+    "argilla: one level deep, drafts and discarded responses are no answers": (
+        {
+            "text": "kind staff",
+            "topic.responses": ["service", "price", "size"],
+            "topic.responses.status": ["submitted", "draft", "discarded"],
+        },
+        {"text": "kind staff", "label": "service"},
+    ),
     "prodigy: one label, accepted": (
         {"text": "kind staff", "label": "service", "answer": "accept", "_task_hash": 1, "meta": {"id": "a1"}},
         {"text": "kind staff", "label": "service", "id": "a1"},
@@ -96,6 +105,10 @@ ANSWERED = {
     "doccano: several labels stay several": (
         {"text": "kind staff", "labels": ["service", "price"]},
         {"text": "kind staff", "label": ["service", "price"]},
+    ),
+    "no tool: responses that are not by question": (
+        {"fields": {"text": "kind staff"}, "responses": [{"values": {"topic": {"value": "service"}}}]},
+        {"fields": {"text": "kind staff"}, "responses": [{"values": {"topic": {"value": "service"}}}]},
     ),
     "no tool: a table of its own": (
         {"text": "kind staff", "label": "service"},
@@ -128,13 +141,21 @@ def test_what_is_written_for_a_tool_is_read_back(tool, guesses, tmp_path):
     assert docs.texts == TEXTS
     assert docs.ids == TABLE.ids
     assert docs.table()["year"] == [1, 2, 3, 4]
-    # doccano has no place for guesses, and Argilla takes no answer of a user it does not know.
-    if tool == "argilla" or (guesses and tool != "doccano"):
+    if guesses or tool == "argilla":  # which takes no answer of a user it does not know
         assert docs.labels == [None] * 4
         assert docs.table()["prediction"] == LABELS
     else:
         assert docs.labels == LABELS
     assert any(TOOLS[tool].title in note for note in docs.notes)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_suggestions_that_nobody_looked_at_are_no_answers(tool, tmp_path):
+    place = tmp_path / f"tasks.json{'' if TOOLS[tool].array else 'l'}"
+    write_tool_file(place, tool, TABLE)
+    table = read_table(place)
+    assert table["true_label"] == [None] * 4
+    assert table["prediction"] == LABELS
 
 
 def test_fasttext_lines_come_back_with_blanks_as_it_cuts_them(tmp_path):
@@ -147,7 +168,7 @@ def test_fasttext_lines_come_back_with_blanks_as_it_cuts_them(tmp_path):
 
 def test_blocks_of_a_tools_file_are_those_of_the_whole(tmp_path):
     place = tmp_path / "answers.jsonl"
-    write_tool_file(place, "doccano", TABLE)
+    write_tool_file(place, "doccano", replace(TABLE, guesses=False))
     blocks = [read_block(block) for block in cut_shard(str(place), 2)]
     whole = read_collection(place)
     assert [text for block in blocks for text in block.texts(["text"])] == whole.texts

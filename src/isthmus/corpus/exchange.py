@@ -116,9 +116,9 @@ def _to_label_studio(table: Labelled) -> Iterator[dict]:
 
 
 def _is_argilla(record: dict) -> bool:
-    return (isinstance(record.get("fields"), dict) and ("responses" in record or "suggestions" in record)) or any(
-        key.endswith((".responses", ".suggestion")) for key in record
-    )
+    if isinstance(record.get("fields"), dict) and ("responses" in record or "suggestions" in record):
+        return all(isinstance(record.get(part) or {}, dict) for part in ("responses", "suggestions"))
+    return any(key.endswith((".responses", ".suggestion")) for key in record)
 
 
 def _from_argilla(record: dict) -> dict:
@@ -128,8 +128,8 @@ def _from_argilla(record: dict) -> dict:
         scores = {key: given.get("score") for key, given in (record.get("suggestions") or {}).items()}
         row = {"id": record.get("id"), **record["fields"], **(record.get("metadata") or {})}
     else:
-        responses = {key.removesuffix(".responses"): record[key] or [] for key in record if key.endswith(".responses")}
-        suggestions = {key.removesuffix(".suggestion"): record[key] for key in record if key.endswith(".suggestion")}
+        responses = {name: _submitted(record, name) for name in _before(".responses", record)}
+        suggestions = {name: record[f"{name}.suggestion"] for name in _before(".suggestion", record)}
         scores = {key: record.get(f"{key}.suggestion.score") for key in suggestions}
         row = {key: value for key, value in record.items() if "." not in key and not key.startswith("_")}
     question = next(iter(responses or suggestions), None)
@@ -137,6 +137,18 @@ def _from_argilla(record: dict) -> dict:
     if question in suggestions:
         row |= {"prediction": suggestions[question], "prediction_score": scores.get(question)}
     return row
+
+
+def _before(ending: str, record: dict) -> list[str]:
+    """Keys that end so, without that ending."""
+    return [key.removesuffix(ending) for key in record if key.endswith(ending)]
+
+
+def _submitted(record: dict, question: str) -> list:
+    """Responses of a flat record without drafts and those discarded; nested records do not tell them apart."""
+    given = record[f"{question}.responses"] or []
+    states = record.get(f"{question}.responses.status") or [None] * len(given)
+    return [value for value, state in zip(given, states, strict=False) if state in (None, "submitted")]
 
 
 def _to_argilla(table: Labelled) -> Iterator[dict]:
@@ -196,8 +208,11 @@ def _from_doccano(record: dict) -> dict:
 
 
 def _to_doccano(table: Labelled) -> Iterator[dict]:
-    for name, text, label, _, others in table.rows():
-        yield {"id": name, "text": text, "label": [] if label is None else [label], **others}
+    # What comes in as a label goes out as one, looked at or not; so a model's label is written beside the text.
+    for name, text, label, confidence, others in table.rows():
+        guess = {"prediction": label, "prediction_score": confidence} if table.guesses else {}
+        labels = [] if label is None or table.guesses else [label]
+        yield {"id": name, "text": text, "label": labels, **guess, **others}
 
 
 def _single(labels: Any) -> Any:
