@@ -115,6 +115,19 @@ def test_answers_at_once_and_answers_in_the_target(files, capsys):
     assert [row["label"] for row in read("taken.csv")] == [row["label"] for row in read("out.csv")]
 
 
+def test_a_column_of_something_else_is_neither_proposed_nor_taken_as_answers(files, capsys):
+    regions = ["north", "south", "east", "west"] * 20
+    write_csv("more.csv", {"id": range(80), "comment": TEXTS, "type": regions, "sum": range(1000, 1080)})
+    assert run_command(["label", "source.csv", "more.csv", "--method", "logistic", "-o", "out.csv"]) == 0
+    assert "not used" not in capsys.readouterr().err
+    assert label("source.csv", "more.csv", "--target-label", "type", "-o", "taken.csv") == 1
+    assert "(north, south, east, west) name none of the classes" in capsys.readouterr().err
+    assert label("source.csv", "more.csv", "--target-label", "sum", "-o", "taken.csv") == 1
+    assert "The labels in the column 'sum' of more.csv hold 80 different numbers" in capsys.readouterr().err
+    named = ["source.csv", "more.csv", "--target-label", "type", "--class", "north", "--method", "names"]
+    assert run_command(["label", *named, "-o", "taken.csv", "--quiet"]) == 0
+
+
 def test_one_half_labelled_file(files):
     labels = [truth if place % 3 == 0 and truth != "parking" else "" for place, truth in enumerate(TRUTH)]
     write_csv("one.csv", {"no": range(80), "comment": TEXTS, "category": labels})
@@ -124,6 +137,15 @@ def test_one_half_labelled_file(files):
     assert all(row["label"] == given for row, given in zip(rows, labels, strict=True) if given)
     assert all(row["label"] for row in rows)
     assert rows[0]["confidence"] == "1.0"
+
+
+@pytest.mark.parametrize(("other", "said"), [("region", "label."), ("type", "label; if 'type' is meant, name it with")])
+def test_of_a_half_labelled_file_the_column_with_gaps_is_the_label(files, capsys, other, said):
+    labels = [truth if place % 3 == 0 and truth != "parking" else "" for place, truth in enumerate(TRUTH)]
+    write_csv("one.csv", {"no": range(80), "comment": TEXTS, other: ["north", "south"] * 40, "theme": labels})
+    assert run_command(["label", "one.csv", "-o", "out.csv", "--method", "logistic"]) == 0
+    assert f"'theme' is taken as the {said}" in capsys.readouterr().err
+    assert [row["label"] for row in read("out.csv") if row["given"] == "True"] == [name for name in labels if name]
 
 
 def test_a_file_with_every_label_has_nothing_to_label(files, capsys):

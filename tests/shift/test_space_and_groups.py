@@ -15,6 +15,7 @@ def test_a_word_said_often_counts_by_its_logarithm():
     placed = weigh_tfidf(space.counts, space.idf, sublinear=True) @ space.components.T
     lengths = np.linalg.norm(placed, axis=1, keepdims=True)
     np.testing.assert_allclose(space.vectors, placed / lengths, atol=1e-12)
+    np.testing.assert_allclose(space.project(texts), space.vectors, atol=1e-12)
     plain = weigh_tfidf(space.counts, space.idf, sublinear=False) @ space.components.T
     assert np.abs(plain / np.linalg.norm(plain, axis=1, keepdims=True) - space.vectors).max() > 0.01
 

@@ -204,6 +204,13 @@ def test_a_failure_is_told_in_a_sentence(done, add_file, caplog):
     assert f"job {job.id} run is failed after " in caplog.text
 
 
+def test_a_run_without_a_side_is_refused_by_the_side_that_is_missing(done):
+    for side, code in (("sources", "no-labels"), ("target", "no-target")):
+        with pytest.raises(DataError) as caught:
+            done.runs.start(done.project.id, {"method": "nbc", side: []}, by=done.by)
+        assert caught.value.code == code
+
+
 # Many at once
 
 

@@ -636,7 +636,8 @@ def label(
         the target, is left out, with a warning.
     target_labels : sequence, optional
         Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
-        from them afterwards, as by :meth:`isthmus.api.label.LabelResult.teach`.
+        from them afterwards, as by :meth:`isthmus.api.label.LabelResult.teach`. Labels none of which is a class are
+        refused (code ``labels-not-classes``).
     extra_texts : sequence of str, optional
         Further texts of either kind, without labels. They take part in the fit (word statistics, latent directions,
         kernels), each on the side it reads like, and get no label.
@@ -704,7 +705,7 @@ def label(
     collections = source_texts, source_labels, target_texts
     job = read_job(request, *collections, source_domain, extra_texts, vectors, embed, word_labels, classes)
     job = replace(job, parameters=parameters, labeller=labeller)
-    answers = read_target_labels(target_labels, job.texts.n_target)
+    answers = read_target_labels(target_labels, job)
     fitted = fit_job(job, method)
     result = _assemble(job, fitted, judge_job(job, fitted))
     return result if answers is None else result.teach(answers, name="target_labels")

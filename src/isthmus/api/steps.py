@@ -39,7 +39,8 @@ from isthmus.choose.trust import (
     novel_names,
     with_added,
 )
-from isthmus.corpus.guess import check_label_kind
+from isthmus.corpus.filled import names_a_class
+from isthmus.corpus.guess import check_label_kind, list_columns
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
 from isthmus.features.languages import resolve_language
@@ -321,12 +322,26 @@ def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:
     return names.astype(str)
 
 
-def read_target_labels(target_labels: Sequence | None, n_target: int) -> list | None:
-    """Answers that came with the texts, None where unknown; None if there are none at all."""
+def read_target_labels(target_labels: Sequence | None, job: LabelJob) -> list | None:
+    """Answers that came with the texts, None where unknown; None if there are none at all.
+
+    Answers may name new classes, but a column in which no class occurs at all is about something else.
+    """
     if target_labels is None:
         return None
-    labels, known = read_source_labels(target_labels, n_target, side="target")
-    return [label if has else None for label, has in zip(labels, known, strict=True)] if known.any() else None
+    labels, known = read_source_labels(target_labels, job.texts.n_target, side="target")
+    if not known.any():
+        return None
+    given = labels[known].tolist()
+    check_label_kind(given, name="The labels of the target", force_classes=job.request.force_classes)
+    classes = list(dict.fromkeys([*job.texts.known_labels, *(job.classes.classes if job.classes else ())]))
+    if not names_a_class(given, classes):
+        raise DataError(
+            f"The labels of the target ({list_columns(dict.fromkeys(given))}) name none of the classes "
+            f"({list_columns(classes)}); give labels of people, and new classes with classes=NAMES.",
+            code="labels-not-classes",
+        )
+    return [label if has else None for label, has in zip(labels, known, strict=True)]
 
 
 def _one_view(source: list[str], target: list[str], extra: list[str], vectors: Any, embed: Any) -> Any:

@@ -14,7 +14,7 @@ from isthmus.cli.outputs import describe_input
 from isthmus.corpus import Collection, read_collection
 from isthmus.corpus.cells import bare_cells, label_cells
 from isthmus.corpus.formats import is_workbook, split_sheet
-from isthmus.corpus.guess import find_column, guess_label
+from isthmus.corpus.guess import SOME, WantLabels, check_label_kind, find_column, guess_label
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
 
@@ -38,7 +38,7 @@ class Inputs:
         return not len(self.source)
 
 
-def read_as(request: LabelRequest, path: str, *, target: bool, **want_labels: bool | None) -> Collection:
+def read_as(request: LabelRequest, path: str, *, target: bool, **want_labels: WantLabels) -> Collection:
     """One file, as source (labels are needed) or as target (there are none), unless ``want_labels`` says otherwise."""
     wanted: Any = {"want_labels": not target} | want_labels
     return read_collection(
@@ -65,7 +65,7 @@ def read_inputs(request: LabelRequest) -> Inputs:
         check_not_machine(docs.name, docs.table(), request)
     describe(target, "target", quiet)
     records = [describe_input(path, docs) for path, docs in zip(files, [*sources, target], strict=True)]
-    answers = _target_labels(target, request)
+    answers = _target_labels(target, sources, request)
     if len(sources) == 1:
         return Inputs(sources[0], target, target_labels=answers, records=records)
     _compare_classes(sources)
@@ -126,7 +126,7 @@ def _split(path: str, request: LabelRequest) -> Inputs:
             "the source, named by --label."
         )
     named = bool(request.classes or request.class_table)
-    docs = read_as(request, path, target=True, want_labels=None if named else True)
+    docs = read_as(request, path, target=True, want_labels=None if named else SOME)
     describe(docs, "documents", request.quiet)
     known = [label is not None for label in docs.labels]
     if named and not any(known):
@@ -173,7 +173,7 @@ def _compare_classes(sources: Sequence[Collection]) -> None:
             warnings.warn(IsthmusWarning(message + "; check that each class has one name."), stacklevel=3)
 
 
-def _target_labels(target: Collection, request: LabelRequest) -> list | None:
+def _target_labels(target: Collection, sources: Sequence[Collection], request: LabelRequest) -> list | None:
     """Labels that stand in the target: taken where the column is named, told of where it is not."""
     table = target.table()
     if request.target_label is not None:
@@ -183,13 +183,20 @@ def _target_labels(target: Collection, request: LabelRequest) -> list | None:
             raise DataError(
                 f"The column {column!r} of {target.name} is empty; there are no answers in it.", code="no-labels"
             )
+        name = f"The labels in the column {column!r} of {target.name}"
+        check_label_kind(labels, name=name, force_classes=request.force_classes)
         return labels
     if request.quiet or set(table) >= MACHINE_COLUMNS:
         return None
     used = [key for key, cells in table.items() if key not in target.columns]
     guess = guess_label(table, used, by_cells=False)
-    filled = 0 if guess is None else sum(label is not None for label in label_cells(table[guess]))
-    if filled:
+    labels = [] if guess is None else label_cells(table[guess])
+    filled = sum(label is not None for label in labels)
+    if not filled:
+        return None
+    from isthmus.corpus.filled import names_a_class  # loads numpy, which refusals do not wait for
+
+    if names_a_class(labels, [label for docs in sources for label in docs.labels]):
         say(
             f"  {target.name}: {guess!r} has {plural(filled, 'label that was', 'labels that were')} not used; "
             f"--target-label {guess} uses them as a person's answers"

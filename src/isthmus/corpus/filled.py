@@ -148,6 +148,16 @@ def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> 
         )
 
 
+def names_a_class(labels: Sequence, classes: Sequence) -> bool:
+    """Whether one of the labels at least is a class; a column of something else holds none.
+
+    >>> names_a_class(["Price", None], ["price", "staff"]), names_a_class(["north", "south"], ["price", "staff"])
+    (True, False)
+    """
+    known = {name for name in classes if name is not None}
+    return not known.isdisjoint(match_classes(labels, list(known)))
+
+
 def match_classes(true_labels: Sequence, classes: Sequence) -> list:
     """True labels as the classes write them; None where there is none, a name of its own for a class not among them."""
     values = {cell_content(name): name for name in classes}

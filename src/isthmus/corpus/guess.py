@@ -9,9 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final, Literal
 
-from isthmus.corpus.cells import to_float
+from isthmus.corpus.cells import cell_text, label_cells, to_float
 from isthmus.exceptions import DataError, UsageError
 
 # fmt: off
@@ -32,6 +32,9 @@ _ID_NOUNS = ("ticket", "case", "reference", "ref", "respondent", "participant", 
 ID_WORDS = frozenset({*ID_NAMES, *_ID_NOUNS, "patient", "order", "invoice", "incident", "claim", "编号"})
 TITLE_ROWS = 10  # rows above the header that may hold a title, a date, a blank
 LOOKED_AT = 2_000  # rows that guesses are made from
+SOME: Final = "some"  # of want_labels: labels are needed, and some cells of their column are empty
+WantLabels = bool | Literal["some"] | None
+_OTHERS = 3  # columns in question for the label
 _SHOWN, _COMPARED = 10, 1_000  # column names told to a person, and compared with a misspelt one
 _WORDS = re.compile(r"[^\W_]+")
 
@@ -81,6 +84,24 @@ def guess_text(columns: Mapping[str, list], taken: Sequence[str | None] = ()) ->
     return by_name([key for key in lengths if lengths[key] >= lengths[best] / 2], TEXT_NAMES) or best
 
 
+def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_labels: WantLabels) -> list[str]:
+    """The label column, if one is found; where some labels are missing, other columns that might be meant follow it.
+
+    Then columns in which some cells are empty come before others.
+
+    >>> table = {"type": ["east", "west"] * 4, "theme": ["price", "staff"] * 2 + [""] * 4}
+    >>> guess_labels(table, [], True), guess_labels(table, [], SOME)
+    (['type'], ['theme', 'type'])
+    """
+    found: list[str | None] = []
+    if want_labels == SOME:
+        unfilled = {key: cells for key, cells in columns.items() if None in label_cells(cells)}
+        for _ in range(_OTHERS):
+            found.append(guess_label(unfilled, [*taken, *found]))
+    found.append(guess_label(columns, taken, by_cells=bool(want_labels) and not any(found)))
+    return [name for name in dict.fromkeys(found) if name is not None]
+
+
 def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *, by_cells: bool = True) -> str | None:
     """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
     # A list of tags names several classes at once; it is no label.
@@ -96,7 +117,7 @@ def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *
         return named
     best, fewest = None, 0
     for key, cells in free.items():
-        seen = [cell for cell in _sample(cells) if cell.strip()]
+        seen = _filled(cells)
         distinct = len(set(seen))
         # At least two documents a class on average, and no more classes than a person would name.
         few = 2 <= distinct <= min(100, len(seen) // 2)
@@ -143,7 +164,7 @@ def guess_roles(
     text: Sequence[str] = (),
     label: str | None = None,
     id: str | None = None,
-    want_labels: bool | None = None,
+    want_labels: WantLabels = None,
 ) -> ColumnRoles:
     """The columns that are given, and guesses for the others; what cannot be guessed is left empty.
 
@@ -158,9 +179,12 @@ def guess_roles(
             notes.append(f"{name}: {shorten(guess)!r} is taken as the text.")
     taken = [*text, id]
     if want_labels is not False and label is None:
-        label = guess_label(columns, [*taken, guess_id(columns, taken)], by_cells=bool(want_labels))
-        if label is not None:
-            notes.append(f"{name}: {shorten(label)!r} is taken as the label.")
+        found = guess_labels(columns, [*taken, guess_id(columns, taken)], want_labels)
+        if found:
+            label, *others = found
+            meant = " or ".join(repr(shorten(other)) for other in others)
+            or_else = f"; if {meant} is meant, name it with label=COLUMN" if others else ""
+            notes.append(f"{name}: {shorten(label)!r} is taken as the label{or_else}.")
     return ColumnRoles(tuple(text), label, id or guess_id(columns, [*taken, label]), tuple(notes))
 
 
@@ -171,12 +195,13 @@ def resolve_columns(
     text: str | Sequence[str] | None = None,
     label: str | None = None,
     id: str | None = None,
-    want_labels: bool | None = None,
+    want_labels: WantLabels = None,
 ) -> ColumnRoles:
     """Which columns of a table (or of its first rows) hold what: those that are named, and guesses for the others.
 
     Several text columns come as a sequence or joined by commas. ``want_labels``: True where a label column is needed,
-    False where none is read, even if one is named, None where one is read if it is called so.
+    ``SOME`` where some of its cells should be empty, False where none is read, even if one is named, None where one is
+    read if it is called so.
 
     >>> table = {"respondent": ["r1", "r2"], "comment": ["too dear", "kind staff"], "topic": ["price", "staff"]}
     >>> roles = resolve_columns(table, "survey.csv", want_labels=True)
@@ -284,9 +309,14 @@ def _sample(cells: list) -> list[str]:
     return [str(cell) for cell in islice((cell for cell in cells if cell is not None), LOOKED_AT)]
 
 
+def _filled(cells: list) -> list[str]:
+    """The first cells in which something stands: of a column that is labelled in part, these may be far down."""
+    return list(islice((text for text in map(cell_text, cells) if text.strip()), LOOKED_AT))
+
+
 def _repeats(cells: list) -> bool:
     """Whether values occur twice on average, as labels do and codes of single documents do not."""
-    seen = [cell for cell in _sample(cells) if cell.strip()]
+    seen = _filled(cells)
     return len(set(seen)) <= max(2, len(seen) // 2)
 
 

@@ -19,7 +19,7 @@ from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.exchange import TOOLS, find_tool, flatten, read_fasttext
 from isthmus.corpus.formats import FASTTEXT, FORMATS, format_of, sniff_format, split_sheet, table_ending
-from isthmus.corpus.guess import list_columns, resolve_columns
+from isthmus.corpus.guess import WantLabels, list_columns, resolve_columns
 from isthmus.corpus.limits import gunzip
 from isthmus.corpus.tables import (
     BadRow,
@@ -45,7 +45,7 @@ def read_collection(
     id: str | None = None,
     format: str | None = None,
     sheet: str | None = None,
-    want_labels: bool | None = None,
+    want_labels: WantLabels = None,
     stdin: IO[bytes] | None = None,
 ) -> Collection:
     """Read a file, standard input or a folder of text files.
@@ -62,9 +62,10 @@ def read_collection(
         For files whose ending does not say it.
     sheet : str, optional
         xlsx: name or number (from 1) of the sheet; that of ``path``, or the first, if omitted.
-    want_labels : bool, optional
-        True: labels are needed, and the read fails without them. False: no column is read as labels, even if one is
-        named. None: labels are read if a column is named ``label`` or alike.
+    want_labels : bool or "some", optional
+        True: labels are needed, and the read fails without them. "some": the same, of documents some of which have no
+        label. False: no column is read as labels, even if one is named. None: labels are read if a column is named
+        ``label`` or alike.
     stdin : binary file, optional
         Read instead of the process's standard input when ``path`` is ``"-"``.
 
@@ -283,7 +284,7 @@ def to_collection(
     text: str | Sequence[str] | None = None,
     label: str | None = None,
     id: str | None = None,
-    want_labels: bool | None = None,
+    want_labels: WantLabels = None,
 ) -> Collection:
     """The documents of a table; parameters as for :func:`read_collection`."""
     if not len(rows):
@@ -316,7 +317,7 @@ def to_collection(
 # A folder of text files
 
 
-def _read_folder(folder: Path, *, want_labels: bool | None) -> Collection:
+def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
     """One document a file; the first sub-folder on the way to it is its label."""
     files = sorted(
         path

@@ -34,7 +34,7 @@ class JointSpace:
 
     def project(self, texts: Sequence[str]) -> np.ndarray:
         """Further texts in the same directions."""
-        return _place(weigh_tfidf(self.vectorizer.transform(texts), self.idf), self.components)
+        return _place(_weigh(self.vectorizer.transform(texts), self.idf), self.components)
 
 
 def joint_space(
@@ -56,7 +56,7 @@ def joint_space(
     except DataError:
         return None
     idf = smooth_idf(document_frequency(counts), counts.shape[0])
-    rows = weigh_tfidf(counts, idf, sublinear=True)
+    rows = _weigh(counts, idf)
     n_source = len(source_texts)
     chosen = np.concatenate([spread(n_source, _FITTED), n_source + spread(len(target_texts), _FITTED)])
     size = min(_DIRECTIONS, min(len(chosen), rows.shape[1]) - 1)
@@ -80,6 +80,10 @@ def latent_rows(rows: sp.csr_matrix) -> np.ndarray | None:
         return None
     _, _, components = randomized_svd(rows, size, n_iter=2, random_state=0)
     return _place(rows, components)
+
+
+def _weigh(counts: sp.csr_matrix, idf: np.ndarray) -> sp.csr_matrix:
+    return weigh_tfidf(counts, idf, sublinear=True)
 
 
 def _place(rows: sp.csr_matrix, components: np.ndarray) -> np.ndarray:

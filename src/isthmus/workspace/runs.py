@@ -333,7 +333,7 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
     if not sources and not settings["classes"]:
         raise DataError(
             "The run has no labelled documents (source); add a file and map its columns, or name the classes.",
-            code="no-target",
+            code="no-labels",
         )
     return [*sources, *targets, *named(settings["extras"], "extra")]
 
