@@ -406,3 +406,17 @@ def test_a_sample_of_the_surest_keeps_the_numbers_of_its_documents():
     labels, confidence = np.array(["a", "b", "a", "b"]), np.array([0.6, 0.7, 0.8, 0.9])
     found = check_sample(labels, confidence, [3, 2], ["b", "b"], among=2)
     assert (found.rows, found.true_labels, found.right) == ([3, 2], ["b", "b"], 1)
+
+
+def test_class_shares_are_about_documents_that_count():
+    labels = ["a"] * 50 + ["b"] * 40 + ["a"] * 10
+    counted = np.arange(100) < 90
+    checked = [*range(0, 90, 3), 95]
+    found = check_labels(labels, checked, [labels[row] for row in checked], counted=counted)
+    assert [round(row["labels"], 6) for row in found.shares] == [round(5 / 9, 6), round(4 / 9, 6)]
+    assert [row["estimate"] for row in found.shares] == [row["labels"] for row in found.shares]
+    assert (found.n, found.population) == (31, 100)  # the accuracy is that of all
+    surest = check_sample(labels, np.linspace(1, 0.5, 100), [0, 89, 95], ["a", "b", "a"], among=98, counted=counted)
+    assert [round(row["labels"], 6) for row in surest.shares] == [round(5 / 9, 6), round(4 / 9, 6)]
+    alone = check_labels(labels, [95], ["a"], counted=counted)
+    assert [row["labels"] for row in alone.shares] == [0.6, 0.4]

@@ -252,6 +252,8 @@ def test_many_warnings_are_cut_to_what_fits():
     assert lines[:3] == ["warning: warning 0", "warning: warning 1", "and 4 more, in run.json"]
     assert len(lines) == MOST_LINES - 2, "the files and the next step come after it"
     assert lines[-1] == "1 of 2 documents to review; accuracy not estimated: too few documents"
+    summary["warnings"] = [{"topic": "not estimated", "message": "Not estimated (too few documents)."}]
+    assert " ".join(describe_outcome(summary)).count("too few documents") == 1
     summary["warnings"] = []
     assert describe_outcome(summary)[0] == (
         "sources: a.csv (9, likeness 0.50); b.csv left out, for its labels differ"

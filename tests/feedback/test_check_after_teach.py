@@ -79,7 +79,7 @@ def test_the_outcome_stands_in_place_of_the_expectation(labelling, truth, tmp_pa
     ],
 )
 def test_an_estimate_from_answers_does_not_claim_to_be_without_labels(labelling, sample, drawn, note):
-    assert right_tile(labelling)["note"].endswith("judged without true labels, if your classes cover the target.")
+    assert right_tile(labelling)["note"].endswith("judged without true labels.")
     assert right_tile(labelling.teach(sample, drawn=drawn))["note"].endswith(note)
 
 
@@ -93,3 +93,12 @@ def test_class_shares_after_a_check_know_the_answers_given_before(labelling, tru
     taught.check([61, 62], truth[[60, 61]].tolist())
     known = taught.share_facts().known
     assert known == {**dict.fromkeys(range(3), "price"), 60: truth[60], 61: truth[61]}
+
+
+def test_a_check_and_the_labels_alone_share_out_the_same_documents():
+    source = ["kind staff", "fast bike", "polite staff", "great bike"] * 10
+    target = ["kind staff", "fast bike", "slow bike", ""] * 10
+    result = isthmus.label(source, ["staff", "product"] * 20, target, method="nbc")
+    before = [row["labels"] for row in result.class_shares()]
+    result.check({"document": [1, 2, 3], "true_label": ["staff", "product", "product"]})
+    assert [row["labels"] for row in result.class_shares()] == before == [2 / 3, 1 / 3]

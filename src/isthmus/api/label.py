@@ -387,6 +387,7 @@ class LabelResult(Outlook):
             eligible=self.may_pass,
             classes=self.classes,
             expected=self.expected_accuracy,
+            counted=~without_text(self.texts),
         )
         if not learned:
             return found

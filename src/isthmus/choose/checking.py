@@ -172,6 +172,7 @@ def check_labels(
     *,
     classes: Any = None,
     expected: AccuracyEstimate | None = None,
+    counted: Any = None,
     confidence_level: float = 0.95,
 ) -> LabelCheck:
     """Accuracy, class shares and precision of all labels, from documents that were drawn at random and labelled.
@@ -198,6 +199,8 @@ def check_labels(
         Classes of the model, where some of them may have no document; the others are read off the labels.
     expected : AccuracyEstimate, optional
         What was expected; see ``LabelCheck.expectation``.
+    counted : array-like of bool, optional
+        Which documents class shares are about: those with a text, which alone can be of a class. All if omitted.
     confidence_level : float, default=0.95
 
     See Also
@@ -232,7 +235,11 @@ def check_labels(
     code = {name: i for i, name in enumerate(names)}
     everything = np.array([code[name] for name in labels.tolist()])
     said = everything[list(checked)]
+    of_a_class = np.ones(len(labels), dtype=bool) if counted is None else np.asarray(counted, dtype=bool)
+    drawn = of_a_class[list(checked)]
     true = np.array([code[name] for name in checked.values()])
+    if not drawn.any():  # nothing was read but documents without a text
+        of_a_class, drawn = np.ones(len(labels), dtype=bool), np.ones(len(true), dtype=bool)
     right = int(np.sum(said == true))
     low, high = share_interval(right, len(true), len(labels), z)
     return LabelCheck(
@@ -243,7 +250,7 @@ def check_labels(
         low=low,
         high=high,
         confidence_level=confidence_level,
-        shares=_share_rows(names, everything, said, true, z),
+        shares=_share_rows(names, everything[of_a_class], said[drawn], true[drawn], z),
         precision=_precision_rows(known, everything, said, true, z),
         confusion=_confusion_rows(names, said, true),
         new_classes=new,
@@ -266,6 +273,7 @@ def check_sample(
     eligible: Any = None,
     classes: Any = None,
     expected: AccuracyEstimate | None = None,
+    counted: Any = None,
 ) -> LabelCheck:
     """As :func:`check_labels`, also for a sample of the ``among`` surest documents, and with a guarantee for a budget.
 
@@ -273,12 +281,14 @@ def check_sample(
     """
     labels, rows = np.asarray(labels), np.asarray(rows)
     if among is None:
-        found = check_labels(labels, rows, true_labels, classes=classes, expected=expected)
+        found = check_labels(labels, rows, true_labels, classes=classes, expected=expected, counted=counted)
     else:
         order, rank = rank_documents(np.asarray(confidence, dtype=float), eligible)
         if len(rows) and rank[rows].max() >= among:
             raise another_labelling(among)
-        found = check_labels(labels[order[:among]], rank[rows], true_labels, classes=classes)
+        surest = order[:among]
+        counts = None if counted is None else np.asarray(counted)[surest]
+        found = check_labels(labels[surest], rank[rows], true_labels, classes=classes, counted=counts)
         found = replace(found, rows=order[found.rows].tolist(), among=among)
     if budget is None:
         return found

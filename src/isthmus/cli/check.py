@@ -382,6 +382,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     """Read the checked sample and do the arithmetic."""
     import numpy as np
 
+    from isthmus._math.confidence import without_text
     from isthmus.choose.checking import check_sample
     from isthmus.corpus.filled import check_drawn, read_among, read_sample
 
@@ -435,6 +436,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
         budget=ERROR_BUDGET if budget is None and among is not None else budget,
         among=among,
         eligible=labelling.may_pass[labelling.found],
+        counted=~without_text([labelling.texts[row] for row in labelling.found]),
     )
     passing = found.guarantee
     if passing is not None:

@@ -498,8 +498,9 @@ def describe_outcome(
         first += [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
     first += ahead
     method = f"method: {summary['method']} ({summary['why']})"
-    main = [method, describe_labels(summary, learned), describe_trust(summary, learned)]
-    return [*fit_lines(first, MOST_LINES - 2 - len(main), _where_all_stands(summary)), *main]
+    above = fit_lines(first, MOST_LINES - 5, _where_all_stands(summary))  # two lines follow these three
+    trust = describe_trust(summary, learned, above="\n".join(above))
+    return [*above, method, describe_labels(summary, learned), trust]
 
 
 def _where_all_stands(summary: dict[str, Any]) -> str:
@@ -539,12 +540,12 @@ def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json")
     return fit_lines([start + ", ".join(parts) for start, parts in values.items()], SHOWN, where)
 
 
-def describe_trust(summary: dict[str, Any], learned: Any = None) -> str:
-    """How many labels should be right, and how many documents are to be reviewed."""
+def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = "") -> str:
+    """How many labels should be right, and how many are to be reviewed; ``above`` was said before, and is not again."""
     review = f"{summary['needs_review']:,} of {plural(summary['target_documents'], 'document')} to review"
     expected = summary["expected_accuracy"]
     if expected["estimate"] is None:
-        return f"{review}; accuracy not estimated: {expected['reason']}"
+        return f"{review}; accuracy not estimated" + ("" if expected["reason"] in above else f": {expected['reason']}")
     from isthmus._math.confidence import AccuracyEstimate
 
     basis = "if your classes cover the target" if learned is None else BASES.get(learned.basis, "from your answers")

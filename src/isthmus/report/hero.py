@@ -144,7 +144,7 @@ def _basis(result) -> str:
         return "judged by answers to documents drawn at random"
     if basis:
         return "judged by the answers given so far"
-    return "judged without true labels, if your classes cover the target"
+    return "judged without true labels"
 
 
 def review_note(result) -> str:
