@@ -165,9 +165,9 @@ def test_options_reach_the_labelling(here):
 
 
 def test_several_sources_bring_their_vectors(here):
-    arguments = ["source.csv", "more.csv", "target.csv", "--vectors", "v", "--method", "vectors", "-o", "v.csv"]
+    arguments = ["source.csv", "more.csv", "target.csv", "--vectors", "v", "--method", "vectors", "-o", "several.csv"]
     assert run_command(["label", *arguments, "--quiet"]) == 0
-    assert len(read("v.csv")) == 30
+    assert len(read("several.csv")) == 30
 
 
 def test_a_half_labelled_table_is_checked_on_what_was_found(here, capsys):

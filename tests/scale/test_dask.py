@@ -13,7 +13,7 @@ from isthmus.exceptions import DataError
 from isthmus.scale import label_files
 from isthmus.scale.engine import connect, local_cluster
 
-distributed = pytest.importorskip("distributed")
+distributed = pytest.importorskip("distributed", reason="a cluster needs the extra 'scale'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of sockets and loops that a cluster leaves to the collector
 
 FAST = {"sample": 60, "text": "text"}
