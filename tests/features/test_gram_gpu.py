@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 
 from isthmus import StringKernel
 from isthmus.exceptions import DataError, MissingExtraError
@@ -101,6 +106,48 @@ def test_the_whole_matrix_takes_as_few_bytes_as_it_can(monkeypatch, longest, dty
     expected, _ = ngram_gram(codes, offsets, 5, 6, small=True)
     np.fill_diagonal(expected, 0)
     np.testing.assert_array_equal(counts, expected)
+
+
+class OnDevice(np.ndarray):
+    """An array with a pointer where CuPy's have one."""
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+
+def by_columns(pointer, rows, columns, stride, kind):
+    """The matrix that cuBLAS sees at a pointer: one column after the other, each ``stride`` numbers behind the last."""
+    dtype = np.dtype(next(name for name, number in gram_gpu._CUBLAS_TYPES.items() if number == kind))
+    numbers = (ctypes.c_char * (((columns - 1) * stride + rows) * dtype.itemsize)).from_address(pointer)
+    return as_strided(np.frombuffer(numbers, dtype), (rows, columns), (dtype.itemsize, stride * dtype.itemsize))
+
+
+def gemm(
+    _handle, flip_a, flip_b, m, n, k, one, a, kind_a, to_a, b, kind_b, to_b, old, c, kind_c, to_c, _how, _algorithm
+):
+    """cuBLAS's product of two matrices in numpy, by its own description: C = one · op(A) · op(B) + old · C."""
+    left = by_columns(a, *((k, m) if flip_a else (m, k)), to_a, kind_a).astype(float)
+    right = by_columns(b, *((n, k) if flip_b else (k, n)), to_b, kind_b).astype(float)
+    out = by_columns(c, m, n, to_c, kind_c)
+    factor, kept = (by_columns(number, 1, 1, 1, kind_c)[0, 0] for number in (one, old))
+    out[:] = factor * (left.T if flip_a else left) @ (right.T if flip_b else right) + kept * out
+
+
+@pytest.mark.parametrize(("kind", "sums"), [("int8", "int32"), ("float32", "float32"), ("float64", "float64")])
+@pytest.mark.parametrize("flip", [True, False])
+def test_products_on_a_device_are_those_of_numpy_also_in_parts_of_matrices(monkeypatch, kind, sums, flip):
+    device = SimpleNamespace(get_cublas_handle=lambda: None)
+    monkeypatch.setitem(sys.modules, "cupy.cuda", SimpleNamespace(cublas=SimpleNamespace(gemmEx=gemm), device=device))
+    rng = np.random.default_rng(0)
+    a, b, out = (rng.integers(-9, 9, (20, 30 + i)).astype(name) for i, name in enumerate((kind, kind, sums)))
+    parts = a[2:7, 3:11], b[4:10, 5:13] if flip else b[4:12, 5:11]
+    expected = out.copy()
+    gram_gpu.add_products(np, expected[1:6, 8:14], *parts, sign=-1, flip=flip)
+    found, *parts = (array.view(OnDevice) for array in (out.copy(), *parts))
+    gram_gpu.add_products(SimpleNamespace(), found[1:6, 8:14], *parts, sign=-1, flip=flip)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+    assert (expected != out).any()
 
 
 def test_the_kernel_asks_the_device(monkeypatch):

@@ -198,6 +198,7 @@ def test_words_can_be_asked_and_taught(labelling):
     held = [i for i, text in enumerate(labelling.texts) if "garage" in text or "parking" in text]
     price = taught.classes.tolist().index("price")
     assert taught.probabilities[held, price].mean() > labelling.probabilities[held, price].mean()
+    assert len(taught.ask(2, words=True)["word"]) == 2, "as many as were asked for, whatever is known already"
 
 
 def test_words_that_are_labelled_leave_room_for_others(labelling):

@@ -306,6 +306,14 @@ def test_the_map_of_clusters_shows_every_document_in_its_clusters_colour(tmp_pat
     }
 
 
+def test_clusters_of_two_documents_have_a_page_without_a_map(tmp_path):
+    """Two documents span no plane."""
+    result = isthmus.cluster(["kind staff", "fast bike"] * 6, ["a", "b"] * 6, ["rude staff", "slow bike"], n_clusters=2)
+    page = result.report(tmp_path / "page.html").read_text("utf-8")
+    assert "<circle" not in page
+    assert all(name in page for name in result.names)
+
+
 @pytest.mark.parametrize("read", [4_000, 8])
 def test_near_documents_of_the_source_are_labelled_ones_of_like_words(monkeypatch, read):
     monkeypatch.setattr("isthmus.report.summary._READ", read)  # documents of each side whose words are counted

@@ -1,7 +1,9 @@
 """Reading many files in blocks: the same rows wherever the cuts are, and bad rows one by one."""
 
+import glob
 import gzip
 import json
+from pathlib import Path
 
 import pytest
 
@@ -210,6 +212,19 @@ def test_every_file_must_have_the_columns(tmp_path):
     with pytest.raises(DataError, match="has no column 'text'") as error:
         choose_columns(blocks, text="text", label=None, want_labels=False)
     assert error.value.code == "unknown-column"
+
+
+@pytest.mark.parametrize("source", ["", "*.csv"], ids=["folder", "pattern"])
+def test_files_come_in_the_order_of_their_names_however_the_disk_lists_them(tmp_path, monkeypatch, source):
+    for name in "bac":
+        (tmp_path / f"{name}.csv").write_text("text\nkind staff\n", encoding="utf-8")
+    for place, name, listed in ((glob, "glob", glob.glob), (Path, "rglob", Path.rglob)):
+
+        def backwards(*given, listed=listed, **more):
+            return sorted(listed(*given, **more), reverse=True)
+
+        monkeypatch.setattr(place, name, backwards)
+    assert [Path(path).stem for path in find_shards(tmp_path / source)] == ["a", "b", "c"]
 
 
 def test_labels_are_read_where_they_are_wanted_and_only_there(tmp_path):
