@@ -212,7 +212,7 @@ def test_of_several_files_each_is_checked(enter_copy, capsys):
     capsys.readouterr()
     assert run_command(["label", "source.csv", "targets", "-o", "labelled", "--method", "nbc", "--text", "text"]) == 0
     step = capsys.readouterr().err.splitlines()[-1]
-    assert "at random in each file, beginning with this one: isthmus check" in step
+    assert "at random in each file, so that the accuracy is known, beginning with this one: isthmus check" in step
 
 
 def test_true_labels_in_another_column_are_renamed_before_they_are_learned(enter_copy, capsys):

@@ -4,6 +4,8 @@ import os
 import shutil
 import signal
 import subprocess
+from functools import partial
+from operator import call
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,7 @@ import pytest
 from isthmus._progress import listen
 from isthmus.exceptions import DataError
 from isthmus.scale import label_files
-from isthmus.scale.engine import connect, local_cluster
+from isthmus.scale.engine import DaskEngine, connect, local_cluster
 
 distributed = pytest.importorskip("distributed", reason="a cluster needs the extra 'scale'")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of sockets and loops that a cluster leaves to the collector
@@ -76,6 +78,17 @@ def test_a_bad_row_on_a_worker_keeps_its_code(corpus, tmp_path, cluster):
     with pytest.raises(DataError, match="row 2") as error:
         label_files(corpus / "source.csv", tmp_path / "t.jsonl", tmp_path / "out", method="nbc", client=cluster[1])
     assert error.value.code == "bad-rows"
+
+
+def test_what_a_worker_warns_of_is_said_by_the_run(cluster, capfd):
+    odd = partial(eval, "__import__('warnings').warn('An odd row.') or 1")
+    odd.rows = 1
+    engine = DaskEngine(cluster[1])
+    with pytest.warns(UserWarning, match="An odd row"):
+        assert engine.map(call, [odd] * 3, phase="warning") == [1, 1, 1]
+    with pytest.warns(UserWarning, match="An odd row"):
+        assert engine.sum(call, [odd] * 30, phase="warning") == 30
+    assert "odd" not in capfd.readouterr().err, "the worker itself says nothing"
 
 
 def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, monkeypatch):

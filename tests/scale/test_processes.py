@@ -1,6 +1,7 @@
 """Passes on several processes of one machine. What runs in them must be importable there: parts of Python stand in."""
 
 import os
+import signal
 import subprocess
 import sys
 from functools import partial
@@ -11,6 +12,7 @@ from warnings import warn
 
 import pytest
 
+from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
 from isthmus.scale import label_files, settings
@@ -65,6 +67,29 @@ def test_an_error_in_a_worker_is_an_error_here_and_ends_them_all(pieces, kind, c
     assert error.value.code == code
     assert all(worker._process.poll() is not None for worker in engine._processes), "no worker outlives its run"
     engine.close()
+
+
+def test_a_run_whose_worker_is_killed_ends_in_one_sentence_and_goes_on(corpus, tmp_path, monkeypatch):
+    started = []
+
+    def start(workers):
+        started.append(ProcessEngine(workers))
+        return started[-1]
+
+    def kill(event):
+        if event["phase"] == "labelling" and started:
+            os.kill(started.pop()._processes[0]._process.pid, signal.SIGKILL)
+
+    monkeypatch.setattr(settings, "ProcessEngine", start)
+    files = corpus / "source.csv", corpus / "target" / "a.csv"
+    how = {"method": "nbc", "block_rows": 100, "sample": 60, "text": "text"}
+    with listen(kill), pytest.raises(DataError, match=r"ended by itself \(status -9\).*resume=True") as error:
+        label_files(*files, tmp_path / "o.csv", workers=2, **how)
+    assert error.value.code == "lost-cluster"
+    assert not (tmp_path / "o.csv").exists()
+    label_files(*files, tmp_path / "o.csv", workers=1, resume=True, **how)
+    label_files(*files, tmp_path / "whole.csv", workers=1, **how)
+    assert (tmp_path / "o.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
 def test_of_several_errors_the_first_piece_s_is_raised_whichever_worker_is_quicker():

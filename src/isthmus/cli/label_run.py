@@ -392,13 +392,14 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
     return f"{step}: {_ask_line(saved, n)}"
 
 
-def _sample_line(table: Any, n_texts: int) -> str:
-    """A random sample of the labels of later texts: nothing else says how many of them are right."""
+def _sample_line(table: Any, n_texts: int, files: int = 1) -> str:
+    """A random sample of labels that a model gave to later texts, or that were made in blocks, of so many files."""
     n = min(AT_ONCE, n_texts)
     place = "OUT" if table is None else shlex.quote(str(table))
     line = f"isthmus check {place} --sample {n} -o {free_name('to_check.csv')}"
     wanted = "with -o OUT, " if table is None else ""
-    return f"Check {n} at random, so that the accuracy is known: {wanted}{line}"
+    each, first = ("", "") if files == 1 else (" in each file", ", beginning with this one")
+    return f"Check {n} at random{each}, so that the accuracy is known{first}: {wanted}{line}"
 
 
 def _ask_line(saved: Any, n: int) -> str:
@@ -593,7 +594,5 @@ def label_large(request: LabelRequest) -> None:
     record = label_record(request.for_record(), inputs, result, {"blocks": True})
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
-    drawn = f"--sample {AT_ONCE} -o {free_name('to_check.csv')}"
-    where = "at random" if len(written) == 1 else "at random in each file, beginning with this one"
-    step = f"Check {AT_ONCE} {where}: isthmus check {shlex.quote(written[0])} {drawn}"
+    step = _sample_line(written[0], result.target_documents, len(written))
     finish(request, summary, record | {"files": result.files}, written, next_step=step)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 import time
-from collections.abc import Callable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -97,14 +99,16 @@ class DaskEngine(LocalEngine):
         with _cluster_at_hand():
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
                 held = self.client.submit(_same, args, pure=False)
-            futures = [self.client.submit(run_group, function, group, held, add, pure=False) for group in groups]
+            futures = [self.client.submit(_on_worker, function, group, held, add, pure=False) for group in groups]
             sums = futures
             while add is not None and len(sums) > 1:
                 fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
-                sums = [self.client.submit(reduce, add, four, pure=False) for four in fours]
+                sums = [self.client.submit(_add_noted, add, four, pure=False) for four in fours]
             self._follow(futures, groups, meter)
-            parts = self.client.gather(sums)
-        return parts if add is not None else [result for part in parts for result in part]
+            gathered = self.client.gather(sums)
+        warn_again(chain.from_iterable(cautions for _, cautions in gathered))
+        parts = [part for part, _ in gathered]
+        return parts if add is not None else list(chain.from_iterable(parts))
 
     def _follow(self, futures: list, groups: list, meter: Meter) -> None:
         distributed = import_optional("distributed", "A dask cluster", extra="scale")
@@ -128,7 +132,8 @@ def _cluster_at_hand() -> Iterator[None]:
     except distributed.KilledWorker as error:
         raise DataError(
             f"Workers died repeatedly at the same task ({str(error).split('(')[0].strip()}), most likely because "
-            "memory ran out; give them more, or use fewer rows per block, and continue with resume=True.",
+            "memory ran out; give them more and continue with resume=True, or start again with force=True and fewer "
+            "rows per block.",
             code="lost-cluster",
         ) from None
     except (distributed.comm.CommClosedError, CancelledError, TimeoutError, ConnectionError) as error:
@@ -155,6 +160,25 @@ def run_group(
                 meter.add(piece.rows)
 
     return list(results()) if add is None else reduce(add, results())
+
+
+def _on_worker(function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None) -> tuple[Any, list]:
+    """As :func:`run_group`, with what was warned of: the run says it, in its own way."""
+    with warnings.catch_warnings(record=True) as caught:
+        result = run_group(function, group, args, add)
+    return result, [caution.message for caution in caught]
+
+
+def _add_noted(add: Callable, parts: Sequence[tuple[Any, list]]) -> tuple[Any, list]:
+    """Sums of several groups, and what all of them warned of."""
+    results, cautions = zip(*parts, strict=True)
+    return reduce(add, results), list(chain.from_iterable(cautions))
+
+
+def warn_again(cautions: Iterable[Any]) -> None:
+    """What a worker warned of becomes a warning of the run."""
+    for caution in cautions:
+        warnings.warn(caution, stacklevel=2)
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:

@@ -21,7 +21,7 @@ from threading import Lock, Thread
 from typing import Any
 
 from isthmus.exceptions import DataError
-from isthmus.scale.engine import HasRows, LocalEngine, Meter
+from isthmus.scale.engine import HasRows, LocalEngine, Meter, warn_again
 
 _START = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
@@ -94,8 +94,7 @@ class ProcessEngine(LocalEngine):
                 continue
             rows, place, result, cautions = message
             meter.add(rows)
-            for caution in cautions:
-                warnings.warn(caution, stacklevel=2)
+            warn_again(cautions)
             if (place < 0) == (add is not None):
                 yield place, result
         if errors:
@@ -147,7 +146,7 @@ class _Worker:
             self._process.wait(timeout=10)
         return DataError(
             f"A worker process ended by itself (status {self._process.poll()}), most likely because memory ran out; "
-            "use workers=1 or fewer rows per block, and continue with resume=True.",
+            "continue with workers=1 and resume=True, or start again with force=True and fewer rows per block.",
             code="lost-cluster",
         )
 
@@ -158,28 +157,33 @@ def serve() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the answers
     gc.freeze()  # what is loaded stays; the collector need not look at it again with every block
-    while True:
+    with warnings.catch_warnings(record=True) as caught:  # the run says them, in its own way
         try:
-            function, args, add = pickle.load(requests)
-            total = None
-            while (piece := pickle.load(requests)) is not None:
-                result = error = None
-                with warnings.catch_warnings(record=True) as caught:  # the run says them, in its own way
-                    try:
-                        result = function(piece, *args)
-                    except Exception as failure:
-                        error = failure
-                if error is None and add is not None:
-                    total, result = result if total is None else add(total, result), None
-                _answer(answers, result, error, [caution.message for caution in caught])
-            _answer(answers, total, None, [])
+            while True:
+                _serve_pass(requests, answers, caught)
         except EOFError:
             return
         except BrokenPipeError:
             os._exit(1)  # the run was killed; nobody is left to be told
 
 
-def _answer(answers: Any, result: Any, error: Exception | None, cautions: list) -> None:
-    told = (error is None, result if error is None else error, cautions)
+def _serve_pass(requests: Any, answers: Any, caught: list) -> None:
+    function, args, add = pickle.load(requests)
+    total = None
+    while (piece := pickle.load(requests)) is not None:
+        result = error = None
+        try:
+            result = function(piece, *args)
+            if add is not None:
+                total, result = result if total is None else add(total, result), None
+        except Exception as failure:
+            error = failure
+        _answer(answers, result, error, caught)
+    _answer(answers, total, None, caught)
+
+
+def _answer(answers: Any, result: Any, error: Exception | None, caught: list) -> None:
+    told = (error is None, result if error is None else error, [caution.message for caution in caught])
+    caught.clear()
     pickle.dump(told, answers, protocol=pickle.HIGHEST_PROTOCOL)
     answers.flush()
