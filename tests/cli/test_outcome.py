@@ -7,12 +7,15 @@ from types import SimpleNamespace
 
 import pytest
 
+import isthmus
 from isthmus.choose import AccuracyEstimate
 from isthmus.choose.forecast import AnswerForecast
+from isthmus.choose.guaranteed import read_list
 from isthmus.cli.app import run_command
 from isthmus.cli.common import MOST_LINES, taught_files
 from isthmus.cli.label_run import describe_labels, describe_next, describe_outcome
 from isthmus.cli.teach import describe_better_judge
+from isthmus.report.hero import hero_facts
 
 WORDS = {"staff": "friendly rude helpful clerk", "price": "cheap costly fee offer", "parts": "engine tyre brake seat"}
 BEFORE = ("source", "target", "  ", "note: ")  # lines about what was read
@@ -289,17 +292,32 @@ def test_a_proposed_file_is_free(tmp_path, monkeypatch):
     assert taught_files() == "-o taught3.csv --save taught2.isthmus"
 
 
+def test_python_the_command_and_the_report_name_one_step(enter_copy, capsys):
+    enter_copy(label_files)
+    result = isthmus.load("run.isthmus")
+    result.needs_review[:5] = True
+    step = result.next_step()
+    assert not step.at_random
+    assert step.read == step.now == result.needs_review.sum()
+    line = describe_next(result, step, saved="run.isthmus", table=None, budget=result.error_budget)
+    assert line.startswith(str(step).removesuffix("."))
+    assert hero_facts(result)["next"] == str(step)
+
+
 def test_a_long_list_is_begun_with_a_hundred(monkeypatch):
     """Nobody reads a thousand documents at once; what a hundred answers bring is said first."""
     monkeypatch.chdir(Path(__file__).parent)
 
     def next_of(n, forecast):
-        result = SimpleNamespace(needs_review=[True] * n, texts=["a b"] * n, forecast=lambda answers: forecast)
-        return describe_next(result, None, saved="run.isthmus", table=None, budget=0.1)
+        result = SimpleNamespace(needs_review=[True] * n, texts=["a b"] * n, answers=None)
+        step = read_list(result.needs_review, result.texts, forecast)
+        return describe_next(result, step, saved="run.isthmus", table=None, budget=0.1)
 
     forecast = AnswerForecast(100, 30, 500, 260, 0.85)
     line = next_of(500, forecast)
-    assert line.startswith("Read 100. The list to review should shrink from 500 to about 260 after 100 answers")
+    assert line.startswith(
+        "Read 100 documents (about 30 minutes): the list to read should shrink from 500 to about 260"
+    )
     assert line.endswith("isthmus ask run.isthmus -n 100 -o to_answer.csv")
     whole = "isthmus ask run.isthmus -n {} -o to_answer.csv"
     assert next_of(100, forecast).endswith(whole.format(100))

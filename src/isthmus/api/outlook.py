@@ -14,7 +14,7 @@ from isthmus._math.confidence import AccuracyEstimate, without_text
 from isthmus.api.frames import FrameResult
 from isthmus.choose.checking import LabelCheck
 from isthmus.choose.forecast import AnswerForecast, forecast_answers
-from isthmus.choose.guaranteed import Step, look_at_random, next_step
+from isthmus.choose.guaranteed import LOOK, Step, look_at_random, next_step, read_list
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.corpus.frames import frame_columns
 from isthmus.corpus.guess import list_columns
@@ -117,19 +117,26 @@ class Outlook(FrameResult, Labelling):
         """The reading that should shorten the list most: ``read``, ``now``, ``then``, ``minutes``; ``str`` says it.
 
         Forecast from the confidences and the guarantee (:meth:`sample` with a budget, :meth:`check`) that it should
-        bring. Where no document needs review, a random sample shows whether that is right. None where nothing was
-        expected, after a check that guarantees something or leaves nothing to review, or where reading would not pay.
+        bring. Where that would not pay, the step is to read the list itself (not ``at_random``); where no document
+        needs review, a random sample shows whether that is right. None for later texts, and after a check that
+        guarantees something or leaves nothing to review.
         """
         expected, budget = self.expected_accuracy, self.error_budget
         guaranteed = self.checked is not None and self.checked.guarantee is not None
         if not self.needs_review.any():
             all_read = len(self.known_answers.read.rows) == len(self.texts)
             return None if self.checked is not None or all_read else look_at_random(self.texts)
-        if guaranteed or expected is None or expected.estimate is None or not 0 < budget < 1:
+        if guaranteed or expected is None:
             return None
-        return next_step(
-            self.confidence, self.needs_review, budget, self.texts, eligible=self.may_pass, expected=expected
-        )
+        step = None
+        if expected.estimate is not None and 0 < budget < 1:
+            step = next_step(
+                self.confidence, self.needs_review, budget, self.texts, eligible=self.may_pass, expected=expected
+            )
+        if step is not None:
+            return step
+        is_long = np.count_nonzero(self.needs_review) > LOOK
+        return read_list(self.needs_review, self.texts, self.forecast(LOOK) if is_long else None)
 
     def forecast(self, answers: int | Mapping | Any = 100) -> AnswerForecast | None:
         """What answers will bring: ``now`` and ``then`` (documents to review), ``right`` (share of all labels then).

@@ -345,19 +345,27 @@ def draw_to_decide(
 class Step(NamedTuple):
     """What reading so many documents should bring: from how many to read the list shrinks to about how many.
 
-    Where no document needs review (``now`` is 0), reading some at random shows whether that is right.
+    Where no document needs review (``now`` is 0), reading some at random shows whether that is right. Not
+    ``at_random``: the documents are those of the list, or the least sure of a long one.
     """
 
     read: int
     now: int
     then: int
     minutes: int
+    at_random: bool = True
+    why: str = ""  # what reading the list is good for
 
     def __str__(self) -> str:
-        first = f"Read {self.read:,} drawn at random (about {spell_time(60 * self.minutes)}):"
+        which = f"{self.read:,} drawn at random" if self.at_random else plural(self.read, "document")
+        if not self.at_random and self.read == self.now:
+            which = f"the {which} to review"
+        first = f"Read {which} (about {spell_time(60 * self.minutes)})"
         if not self.now:
-            return f"{first} they show how many labels are right, and whether a class is missing."
-        return f"{first} the list to read should shrink from {self.now:,} to about {self.then:,}."
+            return f"{first}: they show how many labels are right, and whether a class is missing."
+        if self.at_random or (self.read < self.now and not self.why):
+            return f"{first}: the list to read should shrink from {self.now:,} to about {self.then:,}."
+        return f"{first}, {self.why}." if self.why else f"{first}."
 
 
 def next_step(
@@ -399,6 +407,21 @@ def look_at_random(texts: Sequence[str]) -> Step | None:
     """Where no label needs review: a hundred documents, which show whether that is right. None without texts."""
     n = min(LOOK, len(texts))
     return Step(n, 0, 0, reading_minutes(texts, n)) if n else None
+
+
+def read_list(needs_review: Any, texts: Sequence[str], forecast: Any = None) -> Step:
+    """The documents to review, all at once; of more than a hundred the least sure, if answers should shorten the list.
+
+    ``forecast`` is what a hundred answers should bring; None where nothing is expected.
+    """
+    rows = np.flatnonzero(needs_review).tolist()
+    n = now = len(rows)
+    why = "so that the rest can pass unread" if now < len(texts) else ""
+    if now > LOOK and forecast is None:
+        n, why = LOOK, "so that the accuracy can be estimated"
+    elif now > LOOK and forecast.then < now:
+        return Step(LOOK, now, forecast.then, forecast.minutes, at_random=False)
+    return Step(n, now, now - n, reading_minutes([texts[row] for row in rows], n), at_random=False, why=why)
 
 
 def reading_minutes(texts: Sequence[str], n: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._lazy import defer, hidden
-from isthmus._utils import plural, spell_time, warn
+from isthmus._utils import plural, warn
 from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.blocks import NOT_IN_MEMORY, check_blocks, files_written, read_tls, resumable
 from isthmus.cli.common import (
@@ -329,7 +329,7 @@ def conclude(
     if questions is None:
         step = result.next_step()
         if step is not None:
-            line = _check_line(_to_be_checked(result, saved, table), step, request.budget)
+            line = _step_line(step, saved, _to_be_checked(result, saved, table), request.budget)
             summary["next_step"] = {**step._asdict(), "command": line}
         next_step = describe_next(result, step, saved=saved, table=table, budget=request.budget)
     else:
@@ -353,43 +353,29 @@ def _holds_answers(result) -> bool:
     return result.answers is not None and bool(result.answers.read.rows)
 
 
-def _check_line(result: Any, step: Any, budget: float) -> str | None:
-    """The command that draws the documents of a step; None where nothing was written that could be checked."""
-    if result is None:
+def _step_line(step: Any, saved: Any, checked: Any, budget: float) -> str | None:
+    """The command that draws the documents of a step; None where nothing was written that it could read."""
+    if not step.at_random:
+        return None if saved is None else _ask_line(saved, step.read)
+    if checked is None:
         return None
     asked = f"{step.read} --budget {budget:g}" if step.now else f"{step.read}"
-    return f"isthmus check {shlex.quote(str(result))} --sample {asked} -o {free_name('to_check.csv')}"
+    return f"isthmus check {shlex.quote(str(checked))} --sample {asked} -o {free_name('to_check.csv')}"
 
 
 def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -> str:
     """The one thing to do after a labelling, with what it brings and the command that begins it."""
-    from isthmus.choose.guaranteed import reading_minutes
-
-    review = [row for row, flag in enumerate(result.needs_review) if flag]
-    if step is not None:
-        line = _check_line(_to_be_checked(result, saved, table), step, budget)
+    if step is None:
+        if not any(result.needs_review):
+            return "Nothing is left to read."
+        return _sample_line(saved or table, len(result.texts))  # later texts, of which nothing is expected
+    line = _step_line(step, saved, _to_be_checked(result, saved, table), budget)
+    if step.at_random:
         option = "-o" if table is None and not _holds_answers(result) else "--save"
         return f"{step} {line or f'With {option} OUT, isthmus check OUT draws them.'}"
-    if not review:
-        return "Nothing is left to read."
-    if saved is None and result.expected_accuracy is None:  # later texts: there is no model to ask and to teach
-        return _sample_line(table, len(result.texts))
-    n, what = len(review), ""
-    if n > AT_ONCE:
-        forecast = result.forecast(AT_ONCE)
-        if forecast is None:
-            n, what = AT_ONCE, "so that the accuracy can be estimated"
-        elif forecast.then < n:
-            begin = "" if saved is None else f" {_ask_line(saved, AT_ONCE)}"
-            return f"Read {AT_ONCE}. {forecast}{begin}"
-    time = spell_time(60 * reading_minutes([result.texts[row] for row in review], n))
-    if n == len(review) < len(result.texts):
-        what = "so that the rest can pass unread"
-    documents = f"the {plural(n, 'document')} to review" if n == len(review) else plural(n, "document")
-    step = ", ".join(part for part in (f"Read {documents} (about {time})", what) if part)
-    if saved is None:
-        return f"{step}. With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
-    return f"{step}: {_ask_line(saved, n)}"
+    if line is None:
+        return f"{step} With --save FILE, isthmus ask FILE lists them and isthmus teach learns your answers."
+    return f"{str(step).removesuffix('.')}: {line}"
 
 
 def _sample_line(table: Any, n_texts: int, files: int = 1) -> str:
