@@ -116,6 +116,8 @@ def test_fewer_than_thirty_drawn_do_not_correct():
 def test_values_keep_their_order_and_the_rest_comes_together():
     _, masks = value_masks([10, 2, None, 2], 4)
     assert [(value, int(mask.sum())) for value, mask in masks] == [("2", 2), ("10", 1), ("(blank)", 1)]
+    _, masks = value_masks([10.0, 2.0, float("nan"), ""], 4)  # as a data frame has whole numbers next to a gap
+    assert [(value, mask.tolist().count(True)) for value, mask in masks] == [("2", 1), ("10", 1), ("(blank)", 2)]
     _, masks = value_masks([f"v{i}" for i in range(50)] + ["v0"] * 5, 55)
     assert [(value, int(mask.sum())) for value, mask in masks][-1] == ("10 other values", 10)
     with pytest.raises(UsageError, match="3 values for 4 documents"):

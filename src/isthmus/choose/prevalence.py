@@ -19,6 +19,7 @@ import numpy as np
 from isthmus._math.confidence import CONFIDENCE_LEVEL, AccuracyEstimate, with_caution
 from isthmus._math.samples import effective_size, two_sided_z
 from isthmus._utils import plural
+from isthmus.corpus.cells import cell_content
 from isthmus.exceptions import UsageError
 
 # How far a share can lie off, as a part of the mistakes that would touch the class if the accuracy lay at the low end
@@ -257,7 +258,7 @@ def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tu
     if unit is not None:
         cells = np.array(periods, dtype=object)
         return unit, [(name, cells == name) for name in sorted(set(periods) - {BLANK})]
-    said = [BLANK if value is None or value == "" else str(value) for value in values]
+    said = [cell_content(value) or BLANK for value in values]
     counts = Counter(said)
     shown = sorted((value for value, _ in counts.most_common(ROWS)), key=_by_number)
     cells = np.array(said, dtype=object)
@@ -270,7 +271,7 @@ def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tu
 def time_periods(values: Sequence) -> tuple[str, list[str]] | None:
     """The period of each value, in the finest unit that gives few enough; None where the column holds no dates."""
     days = [_as_day(value) for value in values]
-    filled = sum(value is not None and value != "" for value in values)
+    filled = sum(bool(cell_content(value)) for value in values)
     found = sum(day is not None for day in days)
     if not found or found < _DATED * filled:
         return None
