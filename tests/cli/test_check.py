@@ -5,10 +5,12 @@ import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_tables import write_csv
 
 import isthmus
+from isthmus.choose import guaranteed
 from isthmus.cli.app import run_command
 
 pytest.importorskip("skops")
@@ -290,6 +292,17 @@ def test_a_budget_draws_among_the_surest_and_says_what_passes(folder, capsys):
         recorded = json.loads(Path("kept.csv.run.json").read_text())["expected_accuracy"]["estimate"]
         known = isthmus.load(result).expected_accuracy.estimate if result == "m.isthmus" else None
         assert recorded == known, "what was found among the surest is not what is expected of all"
+
+
+def test_a_draw_for_a_budget_goes_by_what_the_saved_labelling_expects(folder, monkeypatch):
+    drawn, draw = [], guaranteed.draw_to_decide
+    monkeypatch.setattr(guaranteed, "draw_to_decide", lambda *given, **more: drawn.append(more) or draw(*given, **more))
+    for result in ("m.isthmus", "out.csv"):
+        assert run_command(["check", result, "--sample", "30", "--budget", "0.1", "-o", "few.csv", "--force"]) == 0
+    saved = isthmus.load("m.isthmus")
+    assert [more["expected"] for more in drawn] == [saved.expected_accuracy, None], "a table says nothing of it"
+    for more in drawn:
+        np.testing.assert_array_equal(more["eligible"], saved.may_pass)
 
 
 def test_documents_that_were_asked_for_are_no_sample(folder, capsys):

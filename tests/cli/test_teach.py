@@ -1,6 +1,7 @@
 """The loop as a person runs it: label, ask, answer, teach; and the files that people have."""
 
 import json
+import re
 from functools import partial
 from pathlib import Path
 
@@ -61,6 +62,16 @@ def fill_in(name, output):
     for row in rows:
         row["true_label"] = TRUTH[int(row["document"]) - 1]
     write_csv(output, {key: [row[key] for row in rows] for key in rows[0]})
+
+
+@pytest.mark.parametrize("saved", ["taught.isthmus", None])
+def test_the_page_of_a_taught_labelling_names_the_file_that_knows_the_answers(labelled, saved):
+    """Without --save it is the one that was taught."""
+    write_csv("answers.csv", {"document": ["1"], "true_label": [TRUTH[0]]})
+    options = ["--report", "page.html", *([] if saved is None else ["--save", saved])]
+    assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "taught.csv", *options]) == 0
+    named = set(re.findall(r"isthmus (?:check|ask|teach) (\S+)", Path("page.html").read_text("utf-8")))
+    assert named == {saved or "run.isthmus"}
 
 
 def test_the_loop(labelled, capsys):

@@ -178,6 +178,7 @@ def test_a_new_group_is_shown(tmp_path):
     result.novel_group = np.array(["", "", "tyres", "tyres"], dtype=object)
     text = result.report(tmp_path / "page.html").read_text("utf-8")
     assert "<h3>New: tyres</h3>" in section(text, "classes")
+    assert all(f"<h3>{side}: {side} texts</h3>" in text for side in ("source", "target")), "what came from no file"
     assert json.loads(text.partition('id="data">')[2].partition("</script>")[0])["group"] == ["", "", "tyres", "tyres"]
 
 

@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from isthmus._math.confidence import AccuracyEstimate
 from isthmus.request import LabelRequest
 from isthmus.scale import label, settings, views
 from isthmus.scale.reading import Reading
+from isthmus.scale.trust import STEPS, Trust
 
 
 @pytest.mark.parametrize(("scores", "weights"), [([0.2, 0.7], {"projection": 1.0}), ([], {"logistic": 1.0})])
@@ -58,6 +60,17 @@ def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_
     )  # fmt: skip
     model = SimpleNamespace(text_scores=lambda texts, views: texts)
     assert label.LabelRun._weigh(asked, model) == ("tried", {"n_source": 7})
+
+
+@pytest.mark.parametrize(("sure", "limit"), [(39, STEPS + 1), (40, 9_900)])
+def test_a_handful_that_would_pass_is_reviewed_by_the_size_of_the_target_not_of_its_sample(sure, limit):
+    """Of a target of 1,000 documents fewer than 40 are a handful; of a sample of 50 only fewer than four."""
+    counts = np.zeros((2, STEPS + 1), dtype=np.int64)
+    counts[0, [9_900, 1_000]] = sure, 1_000 - sure
+    asked = SimpleNamespace(request=LabelRequest(error_budget=0.1), n_target=1_000, target_sample=["a text"] * 50)
+    trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95))
+    census = counts, counts, np.array([1_000]), None
+    assert label.LabelRun._review_limits(asked, trust, census, alone=False)[0] == limit
 
 
 def test_words_and_pairs_beyond_the_limit_are_counted_together(monkeypatch):

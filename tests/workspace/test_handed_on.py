@@ -117,3 +117,14 @@ def test_the_codebook_knows_no_class_of_an_answer_that_was_taken_back(done):
         rows = map(json.loads, done.exports.path(made.id).read_text(encoding="utf-8").splitlines())
         assert ("parking" in {row["class"] for row in rows}) is answered
         done.answers.undo(by=done.by)
+
+
+def test_a_repeated_run_is_the_old_one_in_all_but_its_number(done):
+    """On top of the same fit, too: methods fitted again would learn words that the old run added to a fit without."""
+    taught = done.runs.teach(done.run.id, by=done.by)
+    again = done.runs.repeat(taught.id, by=done.by)
+    assert taught.base == done.run.id
+    for name in ("project", "kind", "target", "base", "parameters"):
+        assert getattr(again, name) == getattr(taught, name), name
+    assert again.record == taught.record | {"repeats": taught.id}
+    assert (again.parent, again.number) == (taught.id, taught.number + 1)

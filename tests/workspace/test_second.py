@@ -18,12 +18,12 @@ def pair(done):
     return done
 
 
-def answer(ws, person, label, n=1):
+def answer(ws, person, label, n=1, before=None):
     """Answer the next ``n`` documents of a person's queue."""
     given = []
     for _ in range(n):
         (found,) = ws.queue.next(ws.run.id, person)
-        assert found.answer is None
+        assert found.answer == before
         given.append(ws.answers.give(found.document, label, by=person, run=ws.run.id))
     return given
 
@@ -62,6 +62,14 @@ def test_a_second_person_reads_blind_and_the_first_answer_holds(pair):
     work(pair, until_idle=True)
     assert pair.runs.get(taught.id).summary["answers"] == 3  # second answers are no further documents
     assert pair.check() == []
+
+
+def test_who_reads_a_document_that_got_a_class_with_its_group_is_its_first_reader(pair):
+    assert pair.groups.label_documents(pair.run.id, range(24), "tyres", by=pair.by, group="new: tyres") == 24
+    (first,) = answer(pair, pair.kim, "staff", before="tyres")
+    (second,) = answer(pair, pair.lee, "staff")
+    assert (first.document, first.kind) == (second.document, "answer")
+    assert second.kind == "second"
 
 
 def test_nobody_is_their_own_second_reader(pair):
