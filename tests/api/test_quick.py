@@ -16,6 +16,7 @@ import isthmus
 from isthmus.api.quick import PART, read_array
 from isthmus.api.saving import read_quickly
 from isthmus.cli.label_run import review_layout
+from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import DataError
 from isthmus.recipes import RECIPES
@@ -28,7 +29,8 @@ MANY = [*FEW, "a high price", "Staff, staff and  PRICE", "\ud800 broken"]
 # Methods of which a few arrays say how new rows are scored; the others are loaded whole.
 RULED = {
     "nbc", "svm", "logistic", "self-training", "cocc", "cocc-paper", "strings", "strings-paper", "projection",
-    "projection-svm", "projection-paper", "lsa", "vectors", "vectors-logistic", "names", "auto",
+    "projection-svm", "projection-paper", "lsa", "vectors", "vectors-logistic", "names", "dual-manifold", "dual-factor",
+    "auto",
 }  # fmt: skip
 
 
@@ -67,6 +69,21 @@ def test_every_method_that_has_rules_labels_by_them_as_it_does_itself(method, tm
         return
     for texts in (FEW, FEW, FEW, MANY):  # from the third time on a string kernel looks texts up
         assert_same(quick.label_new(texts), by_the_model(result).label_new(texts))
+
+
+def test_labelled_words_vote_on_later_texts_without_the_whole_model(tmp_path):
+    hard = make_shifted_texts(90, 80, noise=0.4, shared=0.2, class_shares=[0.7, 0.3], random_state=4)
+    words = {}
+    for name in ("class 0", "class 1"):
+        known = [*hard.words_of(name, "shared")[:4], *hard.words_of(name, "target")[:10]]
+        words |= dict.fromkeys(known, name)
+    result = isthmus.label(hard.source_texts, hard.source_labels, hard.target_texts, word_labels=words, embed=False)
+    assert result.model.lexicon_weight > 0
+    quick = read_quickly(result.save(tmp_path / "model.isthmus"))
+    later = [*hard.target_texts[:70], "none of them", *list(words)[:5], ""]
+    for texts in (later[:2], later):
+        assert_same(quick.label_new(texts), by_the_model(result).label_new(texts))
+    assert quick.model.lexicon.rule.labelled_words_.dtype == np.int64
 
 
 @pytest.mark.parametrize("labels", [[1, 2] * 8, [True, False] * 8, np.array(LABELS, dtype=object)])

@@ -22,7 +22,7 @@ import numpy as np
 from isthmus._math.confidence import review_later, sharpen, without_text
 from isthmus._math.rows import rows_are_empty, softmax, unit_rows, unknown_texts
 from isthmus._utils import warn
-from isthmus.choose.combined import CombinedModel
+from isthmus.choose.combined import LEXICON, CombinedModel
 from isthmus.choose.guaranteed import Step, look_at_random
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.classify.centroids import CentredRows
@@ -39,7 +39,8 @@ _PLAIN = (str, int, float, bool, type(None))
 _MODULES = {
     "isthmus.features.term_rows": "TermRows Vocabulary LatentRows UnitRows SideBySide",
     "isthmus.features.static_vectors": "StaticRows",
-    "isthmus.classify.rules": "LinearRule CentroidRule CoClusterRule ProjectionRule NamesRule StringRule KernelBend",
+    "isthmus.classify.rules": "LinearRule CentroidRule CoClusterRule ProjectionRule DualRule NamesRule StringRule "
+    "KernelBend",
     "isthmus.api.quick": "PipelineRule VoteRule NovelGroups QuickModel",
 }
 _RULES = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -71,10 +72,14 @@ class PipelineRule:
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
         """Probability of each class for each text."""
+        return softmax(self.rule.scores(self.rows(texts)))
+
+    def rows(self, texts: Sequence[str]) -> Any:
+        """What its rule reads of some texts."""
         rows = run_steps(self.steps, texts)
         if isinstance(rows, np.ndarray):  # estimators compute in double precision, whatever a model's vectors have
             rows = rows.astype(np.float64, copy=False)
-        return softmax(self.rule.scores(rows))
+        return rows
 
     def has_no_terms(self, texts: Sequence[str]) -> np.ndarray:
         """Texts in which it finds nothing it knows; what reads raw texts knows every character."""
@@ -83,7 +88,10 @@ class PipelineRule:
         return rows_are_empty(run_steps(self.steps, texts))
 
 
-_SINGLE = ("sharpness", "share_factors", "names_share", "names_sharpness", "shift")
+_SINGLE = (
+    "sharpness", "share_factors", "lexicon_power", "lexicon_offsets", "lexicon_weight", "lexicon_sharpness",
+    "names_share", "names_sharpness", "shift",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,25 +102,36 @@ class VoteRule:
     weights: Mapping[str, float]
     names: PipelineRule | None
     single: Mapping[str, Any]  # the other numbers of the vote
+    lexicon: PipelineRule | None = None  # labelled words alone
 
     @classmethod
     def of(cls, model: CombinedModel) -> VoteRule:
         """Of a vote of fitted pipelines."""
+        several = {name: PipelineRule.of(member) for name, member in model.members.items()}
         if model.lexicon_model is not None:
-            raise NotQuickError("labelled words")
-        members = share_counts({name: PipelineRule.of(member) for name, member in model.members.items()})
+            several[LEXICON] = PipelineRule.of(model.lexicon_model)
+        members = share_counts(several)
+        lexicon = members.pop(LEXICON, None)
         names = None if model.names_model is None else PipelineRule.of(model.names_model)
-        return cls(members, model.weights, names, {name: getattr(model, name) for name in _SINGLE})
+        return cls(members, model.weights, names, {name: getattr(model, name) for name in _SINGLE}, lexicon)
 
     def joined(self) -> CombinedModel:
         """The vote itself."""
-        model = CombinedModel(dict(self.members), dict(self.weights))
+        model = _VoteOfRules(dict(self.members), dict(self.weights))
         model.weights = dict(self.weights)  # as they were: dividing by their sum once more could move the last digit
+        model.lexicon_model = self.lexicon
         if self.names is not None:
             model.add_names_model(self.names)
-        for name in _SINGLE:
-            setattr(model, name, self.single[name])
+        for name in _SINGLE:  # an older file has fewer
+            setattr(model, name, self.single.get(name, getattr(model, name)))
         return model
+
+
+class _VoteOfRules(CombinedModel):
+    """The same vote, of rules."""
+
+    def _read_for_words(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        return self.lexicon_model.rule, self.lexicon_model.rows(texts)
 
 
 def share_counts(members: Mapping[str, PipelineRule]) -> dict[str, PipelineRule]:

@@ -97,13 +97,16 @@ class CombinedModel:
             for name, model in self.members.items()
         }
         if self.lexicon_model is not None:
-            rows = self.lexicon_model[:-1].transform(texts)
-            own = lexicon_proba(self.lexicon_model.steps[-1][1], rows, self.lexicon_power, self.lexicon_offsets)
+            own = lexicon_proba(*self._read_for_words(texts), self.lexicon_power, self.lexicon_offsets)
             opinions[LEXICON] = spread_columns(own, self.lexicon_model.classes_, self.classes_)
         if self.names_model is not None:
             own = self.names_model.predict_proba(texts)
             opinions[NAMES] = spread_columns(own, self.names_model.classes_, self.classes_)
         return opinions
+
+    def _read_for_words(self, texts: Sequence[str]) -> tuple[Any, Any]:
+        """The method that learned from labelled words alone, and the rows it reads of some texts."""
+        return self.lexicon_model.steps[-1][1], self.lexicon_model[:-1].transform(texts)
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
         """Probabilities of the vote from those of its members."""

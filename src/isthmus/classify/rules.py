@@ -150,6 +150,31 @@ def class_shares(features: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
+class DualRule:
+    """One weight per word and class, learned from documents and labelled words; scores on one scale for all classes."""
+
+    weights: np.ndarray
+    unit: bool  # rows are brought to length one
+    moments: tuple[np.ndarray, np.ndarray]
+    sharpness: float
+    labelled_words_: np.ndarray  # columns
+
+    def scores(self, X: Any) -> np.ndarray:
+        """One score per row and class."""
+        X = unit_rows(X) if self.unit else X
+        return self.sharpness * comparable(np.asarray(X @ self.weights), self.moments)
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of each class for each row."""
+        return softmax(self.scores(X))
+
+
+def comparable(values: np.ndarray, moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Scores on one scale for all classes, by the mean and the deviation of each class's scores."""
+    return (values - moments[0]) / moments[1]
+
+
+@dataclass(frozen=True)
 class NamesRule:
     """Rows about a mean against learned weights of the classes; with ``components`` the rows are made short first."""
 

@@ -16,6 +16,7 @@ from isthmus._parameters import FROM_1, POSITIVE, StrOptions, parameter, paramet
 from isthmus._utils import as_python, warn
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.dual.kernels import Kernel, Predictor, make_kernel
+from isthmus.classify.rules import DualRule, comparable
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.tokens import NEGATED
 
@@ -391,6 +392,13 @@ class DualClassifier(TransferClassifier):
     def _scores(self, X) -> np.ndarray:
         return self._sharpness * comparable(self._document_function(sp.csr_matrix(X)), self._document_moments)
 
+    def prediction_rule(self) -> DualRule | None:
+        """What labels new documents; see ``isthmus.classify.rules``. None for a Gaussian kernel, which keeps rows."""
+        known = self._document_function
+        if known.centres is not None:
+            return None
+        return DualRule(known.weights, known.unit, self._document_moments, self._sharpness, self.labelled_words_)
+
 
 def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Label weights rescaled so that each labelled class has the same sum; their total stays."""
@@ -414,11 +422,6 @@ def moments(values: np.ndarray, wanted: bool) -> tuple[np.ndarray, np.ndarray]:
     # A class that no label reaches has the same score everywhere; leave it there.
     flat = deviation <= 1e-12 * max(float(np.abs(values).max()), 1e-300)
     return values.mean(axis=0), np.where(flat, 1.0, deviation)
-
-
-def comparable(values: np.ndarray, moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Scores on one scale for all classes, by their :func:`moments`."""
-    return (values - moments[0]) / moments[1]
 
 
 def mean_margin(scores: np.ndarray) -> float:
