@@ -6,7 +6,6 @@ import io
 import json
 import shutil
 import tarfile
-from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -15,9 +14,7 @@ import isthmus
 from isthmus.corpus import read_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, restore_workspace, work
-from isthmus.workspace.backup import _to_json, write_backup
-from isthmus.workspace.context import Context
-from isthmus.workspace.database import Database
+from isthmus.workspace.database import _MIGRATIONS as MIGRATIONS
 from isthmus.workspace.schema import METADATA, PREDICTIONS
 
 
@@ -123,76 +120,43 @@ def test_a_backup_restores_everything_into_either_database(done, tmp_path, reque
             restore_workspace(saved, folder, url)
 
 
-def test_a_backup_of_an_earlier_form_is_brought_up_to_date(tmp_path, database, monkeypatch):
-    """A workspace as version 0001 of its tables left it: opened, and restored from its backup."""
+LATER = """
+import sqlalchemy as sa
+from alembic import op
+
+revision, down_revision = "0002", "0001"
+
+
+def upgrade():
+    op.add_column("projects", sa.Column("colour", sa.String(20), server_default="red", nullable=False))
+    op.execute("UPDATE projects SET colour = 'blue' WHERE name = 'Dealers'")
+    op.create_table("notes", sa.Column("id", sa.String(32), primary_key=True))
+"""
+
+
+def test_a_workspace_of_an_earlier_form_is_brought_up_to_date(tmp_path, database, monkeypatch):
+    """Made before the tables got a further form: opened, and restored from its backup, with its rows."""
     url = database or f"sqlite:///{tmp_path / 'old.db'}"
-    old = Database(url)
-    old.migrate("0001")
-    with old.writing() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO people (id, name, folded_name, role, session_key, disabled, created_at)"
-            " VALUES ('1', 'Kim', 'kim', 'owner', 'k', false, '2026-01-01 00:00:00')"
-        )
-        connection.exec_driver_sql(
-            "INSERT INTO projects (id, name, created_by, created_at)"
-            " VALUES ('2', 'Dealers', '1', '2026-01-02 00:00:00')"
-        )
-    later = ("ended_sessions", "second_readings", "hands")  # came with later forms
-    known = [table for table in METADATA.sorted_tables if table.name not in later]
-    monkeypatch.setattr("isthmus.workspace.backup.METADATA", SimpleNamespace(sorted_tables=known))
-    monkeypatch.setattr("isthmus.workspace.backup._dump", dump_plainly)
-    write_backup(Context(old, tmp_path / "nothing"), tmp_path / "old.tar")
-    old.close()
-    monkeypatch.undo()
+    with open_workspace(tmp_path / "old", url) as ws:
+        kim = ws.people.create("Kim", None)
+        ws.projects.create("Dealers", by=kim.id)
+        ws.backup(tmp_path / "old.tar")
+    later = tmp_path / "migrations"
+    shutil.copytree(MIGRATIONS, later)
+    (later / "versions" / "v0002_later.py").write_text(LATER)
+    monkeypatch.setattr("isthmus.workspace.database._MIGRATIONS", later)
     restore_workspace(tmp_path / "old.tar", tmp_path / "restored")
     for place in ((tmp_path / "opened", url), (tmp_path / "restored", None)):
         with open_workspace(*place) as ws:
-            (project,) = ws.projects.list()
-            assert (project.name, project.second_reading) == ("Dealers", 0.0)
+            assert [project.name for project in ws.projects.list(kim.id)] == ["Dealers"]
             assert ws.check() == []
-
-
-def test_what_an_earlier_queue_drew_at_random_stays_random(tmp_path, database):
-    """Before 0005 only the reason told; a workspace of that time keeps its meaning."""
-    url = database or f"sqlite:///{tmp_path / 'old.db'}"
-    old = Database(url)
-    old.migrate("0004")
-    at = "'2026-01-01 00:00:00'"
-    reasons = ("names alone; drawn at random, to measure labels by names alone", "price (0.5) or staff (0.4)", "")
-    with old.writing() as connection:
-        for statement in (
-            f"people (id, name, folded_name, role, session_key, disabled, created_at)"
-            f" VALUES ('1', 'Kim', 'kim', 'owner', 'k', false, {at})",
-            f"projects (id, name, created_by, created_at) VALUES ('2', 'Dealers', '1', {at})",
-            f"files (sha256, size, created_at) VALUES ('f', 1, {at})",
-            "collections (id, project_id, name, ending, kind, sha256, state, preview, documents, labelled, created_by,"
-            f" created_at) VALUES ('3', '2', 'a.csv', '.csv', 'target', 'f', 'ready', '{{}}', 3, 0, '1', {at})",
-            "runs (id, project_id, number, kind, name, state, target_id, parameters, record, created_by, created_at)"
-            f" VALUES ('4', '2', 1, 'label', 'Run 1', 'done', '3', '{{}}', '{{}}', '1', {at})",
-        ):
-            connection.exec_driver_sql(f"INSERT INTO {statement}")
-        for row, reason in enumerate(reasons):
-            connection.exec_driver_sql(
-                "INSERT INTO documents (id, collection_id, position, name, text)"
-                f" VALUES ('d{row}', '3', {row}, '{row}', 'rude')"
-            )
-            connection.exec_driver_sql(
-                "INSERT INTO predictions (run_id, position, document_id, label, confidence, needs_review, second,"
-                " second_confidence, novel_group, near, rank, reason, state, asked_at)"
-                f" VALUES ('4', {row}, 'd{row}', 'staff', 0.5, true, '', 0, '', '[]', {row}, '{reason}', 'open', {at})"
-            )
-    old.close()
-    with open_workspace(tmp_path / "opened", url) as ws:
-        given = [ws.answers.give(f"d{row}", "staff", by="1", run="4").drawn for row in range(len(reasons))]
-    assert given == ["random", "asked", "asked"]
-
-
-def dump_plainly(connection, table):
-    """Rows of a table that may lack columns of today."""
-    columns = [column["name"] for column in sa.inspect(connection).get_columns(table.name)]
-    for row in connection.execute(sa.select(*(table.c[name] for name in columns))):
-        cells = {name: _to_json(row._mapping[name]) for name in columns}
-        yield json.dumps(cells).encode() + b"\n"
+            assert ws._context.db.revision() == "0002"
+            with ws._context.db.reading() as connection:
+                assert connection.exec_driver_sql("SELECT colour FROM projects").scalar() == "blue"
+                assert "notes" in sa.inspect(connection).get_table_names()
+    monkeypatch.undo()
+    with pytest.raises(DataError, match="newer version"):
+        open_workspace(tmp_path / "opened", url)
 
 
 def test_a_damaged_backup_is_refused_and_writes_nothing(done, tmp_path):

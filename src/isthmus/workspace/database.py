@@ -25,6 +25,7 @@ from isthmus.exceptions import DataError, UsageError
 _WRITE, _DURABLE = "isthmus_write", "isthmus_durable"
 _BLOCK = 5_000  # rows inserted before others may write again
 PROGRESS_ROWS = 2_000  # rows between two notes of progress, when somebody may also cancel
+_MIGRATIONS = resources.files("isthmus.workspace") / "migrations"
 _MIGRATING = 8765_0001  # a number for PostgreSQL's lock
 AWAY = "workspace-away"
 AWAY_SENTENCE = (
@@ -148,7 +149,7 @@ class Database:
 
     def _alembic(self, connection: Connection | None) -> Config:
         config = Config()
-        config.set_main_option("script_location", str(resources.files("isthmus.workspace") / "migrations"))
+        config.set_main_option("script_location", str(_MIGRATIONS))
         config.set_main_option("path_separator", "os")
         config.attributes["connection"] = connection
         return config
