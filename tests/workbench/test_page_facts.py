@@ -12,9 +12,8 @@ from fastapi import HTTPException
 from isthmus.corpus.limits import given_limit
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
-from isthmus.workbench.pages import review, runs
+from isthmus.workbench.pages import known_classes, review, runs
 from isthmus.workbench.pages.data import next_step
-from isthmus.workbench.pages.frame import known_classes
 from isthmus.workbench.pages.groups import found_facts, touched_facts
 from isthmus.workbench.pages.projects import disputed, steps
 from isthmus.workbench.pages.runs import flow_table, time_left

@@ -5,8 +5,7 @@ import pytest
 from isthmus.exceptions import UsageError
 from isthmus.workspace import work
 from isthmus.workspace.database import utc_now
-from isthmus.workspace.queue import LEASE
-from isthmus.workspace.second_reading import is_due
+from isthmus.workspace.queue import LEASE, is_due
 
 
 @pytest.fixture

@@ -29,12 +29,12 @@ from isthmus.report.page import report_style
 from isthmus.workbench import api
 from isthmus.workbench.context import Bench, SignInNeeded, is_htmx, page
 from isthmus.workbench.gate import Gate
-from isthmus.workbench.pages import accounts, check, data, groups, projects, review, runs
+from isthmus.workbench.pages import accounts, data, groups, projects, review, runs
 from isthmus.workbench.settings import Settings
 from isthmus.workspace.database import AWAY, AWAY_SENTENCE
 
 log = logging.getLogger("isthmus.workbench")
-PAGES = (accounts, projects, data, runs, review, groups, check)
+PAGES = (accounts, projects, data, runs, review, groups)
 THREADS = 4
 RETRY = {"Retry-After": "5"}
 LEAST_FREE = 2**20  # bytes: below, the next answers will not be taken

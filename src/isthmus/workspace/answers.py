@@ -26,7 +26,16 @@ from isthmus.workspace.context import (
     to_record,
 )
 from isthmus.workspace.database import in_blocks, new_id, utc_now
-from isthmus.workspace.queue import LEASE, check_in_run
+from isthmus.workspace.queue import (
+    LEASE,
+    SECOND,
+    ask_second,
+    check_in_run,
+    holds_second,
+    is_due,
+    note_second,
+    undo_seconds,
+)
 from isthmus.workspace.schema import (
     ANSWERED,
     ANSWERS,
@@ -40,7 +49,6 @@ from isthmus.workspace.schema import (
     PROJECTS,
     Answer,
 )
-from isthmus.workspace.second_reading import SECOND, ask_second, holds_second, is_due, note_second, undo_seconds
 
 _BLOCK = 500  # names in one statement
 

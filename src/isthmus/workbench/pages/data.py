@@ -10,7 +10,7 @@ from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import IsthmusError
 from isthmus.workbench import api
 from isthmus.workbench.context import Access, Field, Owner, Viewer, at, go_to
-from isthmus.workbench.pages.frame import project_page
+from isthmus.workbench.pages import project_page
 from isthmus.workbench.service import find_collection, map_file
 
 router = APIRouter(prefix="/projects/{project}/data", include_in_schema=False)

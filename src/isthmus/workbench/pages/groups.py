@@ -8,7 +8,7 @@ from fastapi import APIRouter, Form
 
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
-from isthmus.workbench.pages.frame import chosen_run, classes_of, latest_run, part, people_names, project_page
+from isthmus.workbench.pages import chosen_run, classes_of, latest_run, part, people_names, project_page
 from isthmus.workbench.service import find_run
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)

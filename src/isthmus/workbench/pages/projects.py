@@ -10,8 +10,8 @@ from fastapi.responses import RedirectResponse
 
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, BenchNow, Field, Owner, Person, Viewer, at, go, go_to, in_bytes, page
-from isthmus.workbench.pages.check import measured
-from isthmus.workbench.pages.frame import answer_count, latest_run, people_names, project_page
+from isthmus.workbench.pages import answer_count, latest_run, people_names, project_page
+from isthmus.workbench.pages.review import measured
 from isthmus.workbench.service import add_sample, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)

@@ -1,4 +1,4 @@
-"""The review queue: one document at a time, by keyboard; and accepting many at once after a look at some."""
+"""Reading: the queue, one document at a time; blind samples; accepting many at once after a look at some."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from fastapi import APIRouter, Form
 
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, Field, Reviewer, Viewer, go_to
-from isthmus.workbench.pages import check as checking
-from isthmus.workbench.pages.frame import chosen_run, descriptions, known_classes, part, project_page
-from isthmus.workbench.service import find_check, find_run, queue_run, shown_tally, tally, word_grades
+from isthmus.workbench.pages import chosen_run, classes_of, descriptions, known_classes, part, project_page
+from isthmus.workbench.service import answer_sample, find_check, find_run, queue_run, shown_tally, tally, word_grades
 
-router = APIRouter(prefix="/projects/{project}/review", include_in_schema=False)
+router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 SAMPLE = 20  # documents to read before the others may be accepted unread
 
 
@@ -46,20 +45,20 @@ def desk(access: Access, run: Any | None, **wanted: Any):
     return part(access, "desk", **desk_facts(access, run, **wanted))
 
 
-@router.get("")
+@router.get("/review")
 def review(access: Viewer, run: str = "", document: str = ""):
     """The page of the queue."""
     found = chosen_run(access, run)
     return project_page(access, "review", **desk_facts(access, found, document or None))
 
 
-@router.get("/desk")
+@router.get("/review/desk")
 def show(access: Viewer, run: str = "", document: str = ""):
     """Another document on the desk."""
     return desk(access, chosen_run(access, run), document=document or None)
 
 
-@router.post("/answers")
+@router.post("/review/answers")
 def answer(
     access: Reviewer, document: Field = "", run: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
@@ -68,7 +67,7 @@ def answer(
     return desk(access, queue_run(access, run), just=f"Answered: {given.label}.")
 
 
-@router.post("/skip")
+@router.post("/review/skip")
 def skip(access: Reviewer, document: Field = "", run: Field = ""):
     """Leave a document for later."""
     found = queue_run(access, run)
@@ -76,7 +75,7 @@ def skip(access: Reviewer, document: Field = "", run: Field = ""):
     return desk(access, found, just="Left for later.")
 
 
-@router.post("/undo")
+@router.post("/review/undo")
 def undo(access: Reviewer, run: Field = ""):
     """Take back the last answer; its document comes back."""
     found = queue_run(access, run)
@@ -90,20 +89,20 @@ def undo(access: Reviewer, run: Field = ""):
     return desk(access, found, document=document, just=f"Taken back: {taken[0].label}.")
 
 
-@router.get("/accept")
+@router.get("/review/accept")
 def accept_page(access: Viewer, run: str = "", threshold: float = 0.9, check: str = ""):
     """Accept many at once: choose how sure, look at a sample, then accept."""
     found = chosen_run(access, run)
     facts: dict[str, Any] = {"run": found, "threshold": threshold, "above": 0, "check": None}
     if check:
         sample, found = find_check(access, check)
-        facts |= checking.desk_facts(access, sample, found) | {"threshold": sample.threshold or threshold}
+        facts |= sample_facts(access, sample, found) | {"threshold": sample.threshold or threshold}
     if found is not None:
         facts["above"] = access.workspace.checks.above(found.id, facts["threshold"])
     return project_page(access, "accept", **facts)
 
 
-@router.post("/accept/sample")
+@router.post("/review/accept/sample")
 def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float, Form()] = 0.9):
     """Draw the sample that must be read before the others are accepted."""
     found = find_run(access, run)
@@ -111,8 +110,84 @@ def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float,
     return go_to(access, "review", "accept", query=f"?check={sample.id}")
 
 
-@router.post("/accept")
+@router.post("/review/accept")
 def accept(access: Reviewer, check: Field = ""):
     """Accept every label that is as sure as the sample's."""
     api.accept(access, check)
     return go_to(access, "review")
+
+
+# -- Check: a blind random sample, and what it says about all labels
+
+
+SIZES = (20, 50, 100, 200, 400)
+LEAST_ANSWERED = 20  # before, the interval is wider than what is expected anyway
+_SUGGESTED, _MARGIN = 100, 7  # half the width of the interval in points, for 85 % right
+
+
+def whole_samples(access: Access, run: Any) -> list[Any]:
+    """Samples of all documents of a run; those above a threshold belong to accepting many at once."""
+    return [row for row in access.workspace.checks.list(run.id) if row.threshold is None]
+
+
+def measured(access: Access, run: Any) -> dict[str, Any] | None:
+    """What the sample of a run with the most answers says, once it has enough to say anything; otherwise None."""
+    found = max(whole_samples(access, run), key=lambda row: row.answered, default=None)
+    if found is None or found.answered < LEAST_ANSWERED:
+        return None
+    return access.workspace.checks.estimate(found.id)
+
+
+def sample_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str, Any]:
+    """The next document of a sample, without what the run says about it."""
+    shown = access.workspace.checks.next(check.id, access.by) if access.may("reviewer") else None
+    estimate = access.workspace.checks.estimate(check.id)
+    return {
+        "run": run,
+        "check": check,
+        "shown": shown,
+        "just": just,
+        "classes": classes_of(access, run),
+        "estimate": estimate,
+        "wrong": estimate["answered"] - estimate["right"] if estimate else 0,
+        "expected": (run.summary or {}).get("expected"),
+    }
+
+
+@router.get("/check")
+def checks(access: Viewer, run: str = "", check: str = ""):
+    """The page of samples."""
+    chosen, found = find_check(access, check) if check else (None, chosen_run(access, run))
+    samples = whole_samples(access, found) if found else []
+    chosen = chosen or next(iter(samples), None)
+    facts: dict[str, Any] = {"run": found, "check": None, "checks": samples}
+    if chosen is not None:
+        facts |= sample_facts(access, chosen, found)
+    return project_page(access, "check", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)
+
+
+@router.post("/check")
+def draw(access: Reviewer, run: Field = "", size: Annotated[int, Form()] = _SUGGESTED):
+    """Draw a sample."""
+    drawn = access.workspace.checks.draw(find_run(access, run).id, size, by=access.by)
+    return go_to(access, "check", query=f"?check={drawn.id}")
+
+
+@router.get("/check/{check}/desk")
+def show_sample(access: Viewer, check: str):
+    """The next document, alone."""
+    found, run = find_check(access, check)
+    return part(access, "check_desk", **sample_facts(access, found, run))
+
+
+@router.post("/check/{check}/answers")
+def answer_check(
+    access: Reviewer, check: str, document: Field = "", label: Field = "", other: Field = "", token: Field = ""
+):
+    """An answer; the next document comes back."""
+    label = label or other
+    found, run = answer_sample(access, check, document, label, token)
+    facts = sample_facts(access, found, run, just=f"Answered: {label}.")
+    # The list of samples below the desk goes along; the page of accepting many at once has none.
+    checks = whole_samples(access, run) if found.threshold is None else []
+    return part(access, "check_desk", fragment=True, checks=checks, **facts)

@@ -16,7 +16,7 @@ from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
 from isthmus.workbench import api
 from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
-from isthmus.workbench.pages.frame import (
+from isthmus.workbench.pages import (
     answer_count,
     chosen_run,
     classes_of,
