@@ -13,7 +13,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LARGEST = 1_000_000  # bytes
-NEEDED = ("isthmus/py.typed", "isthmus/corpus/sample/cars.csv", "isthmus/report/templates/label.html.j2")
+NEEDED = ("isthmus/py.typed", "isthmus/corpus/sample/cars.csv", "isthmus/report/templates/pages.html.j2")
 
 
 def build(folder: Path) -> Path:

@@ -24,7 +24,8 @@ from isthmus.corpus import load_sample
 from isthmus.corpus.exchange import Labelled, write_tool_file
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
-from isthmus.report.charts import theme, to_svg
+from isthmus.report.charts import kinds as theme
+from isthmus.report.charts import to_svg
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "_static" / "drawn"
 CLASSES = ("price", "product", "service", "staff")

@@ -101,18 +101,17 @@ def read_part(name: str) -> str:
     return (_TEMPLATES / name).read_text("utf-8")
 
 
-def read_templates(folder: Any) -> dict[str, str]:
-    """Templates by name: a file holds those that belong together, each below a line with its name."""
-    files = [place.read_text("utf-8") for place in folder.iterdir() if place.name.endswith(".j2")]
-    pieces = [_TEMPLATE.split(text)[1:] for text in files]
-    return {name: text for piece in pieces for name, text in zip(piece[::2], piece[1::2], strict=True)}
+def read_templates(file: Any) -> dict[str, str]:
+    """The templates of a file by name: each begins below a line that names it."""
+    pieces = _TEMPLATE.split(file.read_text("utf-8"))[1:]
+    return dict(zip(pieces[::2], pieces[1::2], strict=True))
 
 
 def make_environment(more: Any = None) -> Any:
-    """The templates with their filters; those of a further folder come on top."""
+    """The templates with their filters; those of a further file come on top."""
     jinja2 = import_optional("jinja2", "A report")
     markup = import_optional("markupsafe", "A report").Markup
-    templates = read_templates(_TEMPLATES) | (read_templates(more) if more else {})
+    templates = read_templates(_TEMPLATES / "pages.html.j2") | (read_templates(more) if more else {})
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )

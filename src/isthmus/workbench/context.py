@@ -78,7 +78,7 @@ def project_in(path: str) -> str:
 
 def make_templates() -> Any:
     """Our templates, and the report's below them, with filters for both."""
-    environment = make_environment(resources.files("isthmus.workbench") / "templates")
+    environment = make_environment(resources.files("isthmus.workbench") / "templates" / "pages.html.j2")
     environment.filters["when"] = when
     environment.filters["size"] = in_bytes
     environment.filters["tinted"] = tinted
