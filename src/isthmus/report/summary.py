@@ -36,6 +36,7 @@ _STATIC = 15  # doubtful documents shown on paper and without a script
 _MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
 _QUOTES, _MANY_CLASSES = 2, 8
 _CLUSTERS = 16
+_LISTED = 200  # documents in the table under the map
 _BINS = 20
 _CASES = 4
 _SLOW = 8_000  # texts from which on one case is accounted for
@@ -142,9 +143,9 @@ class Words:
         return figure
 
 
-def map_rows(result, target: Collection, drawn: list[dict], *, size: int = 200) -> list[dict[str, str]]:
+def map_rows(result, target: Collection, drawn: list[dict]) -> list[dict[str, str]]:
     """The table under the map: what was drawn, by id."""
-    rows = [point["i"] for point in drawn[:size]]
+    rows = [point["i"] for point in drawn[:_LISTED]]
     return [
         {"id": str(target.ids[i]), "label": str(result.labels[i]), "confidence": f"{result.confidence[i]:.2f}"}
         for i in rows
@@ -297,7 +298,7 @@ def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
     return {"figure": figures.line_figure(points, from_zero=False, mark=points[-1], x_percent=False), "rows": rows}
 
 
-def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:
+def reliability_rows(result) -> list[dict[str, Any]]:
     """Confidence before any answer beside the share that the answers found right, in bins of equal size."""
     answers, before = result.known_answers.read, result.vote
     if before is None or len(answers) < _FEWEST_ANSWERS:
@@ -306,7 +307,7 @@ def reliability_rows(result, bins: int = 5) -> list[dict[str, Any]]:
     if probabilities.shape[1] != len(result.classes):  # a class that answers named has no column there
         return []
     old = np.asarray(result.classes)[probabilities.argmax(axis=1)]
-    table = reliability_table(answers.labels, old, probabilities.max(axis=1), n_bins=bins, strategy="quantile")
+    table = reliability_table(answers.labels, old, probabilities.max(axis=1), n_bins=5, strategy="quantile")
     return [{"n": part.count, "confidence": part.confidence, "right": part.accuracy} for part in table if part.count]
 
 
@@ -342,10 +343,10 @@ def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
     return cases
 
 
-def deciding_terms(result, i: int, top: int = 6) -> list[dict[str, Any]]:
+def deciding_terms(result, i: int) -> list[dict[str, Any]]:
     """Terms for and against the label of one document, largest first."""
     try:
-        rows = result.reasons(i, top=top)
+        rows = result.reasons(i, top=6)
     except UsageError:  # a method without an account of its labels
         return []
     label = result.labels[i]

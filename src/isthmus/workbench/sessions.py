@@ -149,17 +149,16 @@ class RateLimiter:
         self._failures: dict[str, deque[float]] = {}
         self._lock = threading.RLock()
 
-    def take(self, key: str, *, now: float | None = None) -> float:
+    def take(self, key: str) -> float:
         """Count a try as a failure, before it is known to be one: 0; where there were too many, seconds to wait.
 
         Tries that come at the same moment cannot slip past each other. :meth:`cleared` or :meth:`forgiven` take back
         the count of one that succeeds.
         """
-        now = time.monotonic() if now is None else now
         with self._lock:
-            wait = self.wait(key, now=now)
+            wait = self.wait(key)
             if not wait:
-                self.failed(key, now=now)
+                self.failed(key)
             return wait
 
     def wait(self, key: str, *, now: float | None = None) -> float:

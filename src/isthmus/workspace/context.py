@@ -216,7 +216,7 @@ class Audit(Part):
             query = query.where(EVENTS.c.project_id == project)
         return self._all(Event, query)
 
-    def note(self, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail) -> None:
+    def note(self, kind: str, *, by: str | None, subject: str = "", **detail) -> None:
         """Write a line: a sign-in, a refusal, a download."""
         with self._db.writing() as connection:
-            note_event(connection, kind, by=by, project=project, subject=subject, **detail)
+            note_event(connection, kind, by=by, subject=subject, **detail)

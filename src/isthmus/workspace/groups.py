@@ -237,7 +237,7 @@ class Words(LabelledPart):
             given = word_snapshot(connection, project)
         return [row for row in found if row["word"].casefold() not in given]
 
-    def touches(self, project: str, word: str, *, examples: int = _EXAMPLES) -> dict[str, Any]:
+    def touches(self, project: str, word: str) -> dict[str, Any]:
         """What a word would touch: ``documents``, how many of which ``labels`` by the latest run, and ``examples``.
 
         Counted are the documents that hold the word in any of its forms; of several words, those that hold all.
@@ -248,7 +248,7 @@ class Words(LabelledPart):
             if where is None:
                 return {"word": word, "documents": 0, "labels": {}, "examples": []}
             positions = search_collection(connection, where, word)
-            shown = documents_at(connection, where.id, positions, limit=examples)
+            shown = documents_at(connection, where.id, positions, limit=_EXAMPLES)
             latest = sa.select(RUNS.c.id).where(
                 RUNS.c.project_id == project, RUNS.c.state == DONE, RUNS.c.target_id == where.id, RUNS.c.kind == "label"
             )

@@ -45,9 +45,9 @@ class Queue(Part):
         with self._db.writing(durable=False) as connection:
             return take_next(connection, run, user, n)
 
-    def release(self, run: str, user: str, document: str | None = None) -> int:
-        """Put back what a person holds: one document, or all; how many."""
-        return self._give_up(run, user, document)
+    def release(self, run: str, user: str) -> int:
+        """Put back what a person holds; how many."""
+        return self._give_up(run, user, None)
 
     def skip(self, run: str, user: str, document: str) -> int:
         """Put a document back, behind all others."""
