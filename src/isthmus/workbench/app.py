@@ -17,7 +17,7 @@ import anyio.to_thread
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import File
-from fastapi.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from fastapi.responses import JSONResponse, PlainTextResponse, Response
 from fastapi.routing import APIRoute
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
@@ -27,7 +27,7 @@ from isthmus._utils import to_plain
 from isthmus.exceptions import IsthmusError
 from isthmus.report.page import report_style
 from isthmus.workbench import api
-from isthmus.workbench.context import Bench, SignInNeeded, is_htmx, page
+from isthmus.workbench.context import Bench, SignInNeeded, go, is_htmx, page
 from isthmus.workbench.gate import Gate
 from isthmus.workbench.pages import accounts, data, groups, projects, review, runs
 from isthmus.workbench.settings import Settings
@@ -168,10 +168,7 @@ def add_errors(app: FastAPI) -> None:
     def to_sign_in(request: Request, error: SignInNeeded) -> Response:
         if request.url.path.startswith("/api"):
             return answer(request, 401, "Sign in first: POST /api/session.", "sign-in-needed")
-        address = "/sign-in?next=" + quote(request.url.path, safe="/")
-        if is_htmx(request):
-            return Response(status_code=204, headers={"HX-Redirect": address})
-        return RedirectResponse(address, status_code=303)
+        return go(request, "/sign-in?next=" + quote(request.url.path, safe="/"))
 
     @app.exception_handler(HTTPException)
     def refused(request: Request, error: HTTPException) -> Response:

@@ -193,7 +193,7 @@ def find_seconds(
 ) -> list[str]:
     """Documents of a run for a second reader: those in their hands, or the first that nobody has."""
     about: dict[str, Any] = {"run": run, "project": project, "user": user, "now": now, "n": n}
-    return list(connection.scalars(_MINE if mine else _FREE, about))
+    return list(connection.scalars(_THEIRS if mine else _WAITING, about))
 
 
 def lease_seconds(connection: Connection, documents: list[str], user: str, until: datetime) -> None:
@@ -262,4 +262,4 @@ _LEASE = (
     .where(_s.document_id.in_(sa.bindparam("documents", expanding=True)))
     .values(leased_to=sa.bindparam("user"), leased_until=sa.bindparam("until"))
 )
-_MINE, _FREE = _waiting(mine=True), _waiting(mine=False)
+_THEIRS, _WAITING = _waiting(mine=True), _waiting(mine=False)
