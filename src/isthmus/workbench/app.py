@@ -27,7 +27,7 @@ from isthmus._utils import to_plain
 from isthmus.exceptions import IsthmusError
 from isthmus.report.page import report_style
 from isthmus.workbench import api
-from isthmus.workbench.context import Bench, SignInNeeded, go, is_htmx, page
+from isthmus.workbench.context import Bench, SignInNeeded, go, page, wants_part
 from isthmus.workbench.gate import Gate
 from isthmus.workbench.pages import accounts, data, groups, projects, review, runs
 from isthmus.workbench.settings import Settings
@@ -211,7 +211,7 @@ def answer(request: Request, status: int, detail: str, code: str, headers: Any =
     """An error in the form that the asker can read."""
     if request.url.path.startswith("/api"):
         return PlainJson({"detail": detail, "code": code}, status_code=status, headers=headers)
-    if is_htmx(request) or not hasattr(request.state, "session"):
+    if wants_part(request) or not hasattr(request.state, "session"):
         return PlainTextResponse(detail.encode("utf-8", "replace"), status_code=status, headers=headers)
     response = page(request, "error", status=status, title=_TITLES.get(status, "Request failed"), detail=detail)
     response.headers.update(headers or {})

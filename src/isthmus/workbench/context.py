@@ -230,14 +230,14 @@ def go_to(access: Access, *parts: str, query: str = "") -> Response:
     return go(access.request, at("projects", access.project.id, *parts) + query)
 
 
-def is_htmx(request: Request) -> bool:
-    """Whether a part of a page is asked for."""
+def wants_part(request: Request) -> bool:
+    """Whether the page's own script asks, for a part of a page."""
     return request.headers.get("hx-request") == "true"
 
 
 def go(request: Request, address: str) -> Response:
     """Send the reader on, after a change."""
-    if is_htmx(request):
+    if wants_part(request):
         return Response(status_code=204, headers={"HX-Redirect": address})
     return RedirectResponse(address, status_code=303)
 

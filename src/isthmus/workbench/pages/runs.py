@@ -15,7 +15,7 @@ from isthmus.recipes import RECIPES
 from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
 from isthmus.workbench import api
-from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, is_htmx
+from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, wants_part
 from isthmus.workbench.pages import (
     answer_count,
     chosen_run,
@@ -165,7 +165,7 @@ def progress(access: Viewer, run: str):
 def cancel(request: Request, access: Owner, run: str):
     """Ask a run to stop."""
     api.cancel(access, run)
-    if is_htmx(request):
+    if wants_part(request):
         facts = progress_facts(access, find_run(access, run))
         return part(access, "progress", fragment=True, **facts)
     return go_to(access, "runs", run)
