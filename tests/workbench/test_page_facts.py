@@ -428,7 +428,7 @@ def test_the_page_of_accepting_many_counts_above_the_threshold_of_its_sample(mon
     sample, run = SimpleNamespace(id="sample", threshold=0.7), SimpleNamespace(id="run")
     monkeypatch.setattr(review, "chosen_run", lambda *given: run)
     monkeypatch.setattr(review, "find_check", lambda *given: (sample, run))
-    monkeypatch.setattr(review.checking, "desk_facts", lambda *given: {})
+    monkeypatch.setattr(review, "sample_facts", lambda *given: {})
     monkeypatch.setattr(review, "project_page", lambda access, name, **facts: facts)
     access = MagicMock()
     assert review.accept_page(access, check="sample")["threshold"] == 0.7
