@@ -127,6 +127,7 @@ class Database:
             return
         known = {script.revision for script in scripts.walk_revisions()}
         if not {found, to} <= known | {None, "head"}:
+            self.close()
             raise DataError(
                 f"The workspace was written by a newer version of isthmus (tables at {found or to!r}); update isthmus.",
                 code="bad-workspace",
