@@ -10,6 +10,7 @@ from isthmus._math.confidence import AccuracyEstimate
 from isthmus.request import LabelRequest
 from isthmus.scale import label, settings, views
 from isthmus.scale.reading import Reading
+from isthmus.scale.store import MemoryStore
 from isthmus.scale.trust import STEPS, Trust
 
 
@@ -71,6 +72,19 @@ def test_a_handful_that_would_pass_is_reviewed_by_the_size_of_the_target_not_of_
     trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95))
     census = counts, counts, np.array([1_000]), None
     assert label.LabelRun._review_limits(asked, trust, census, alone=False)[0] == limit
+
+
+def test_the_census_counts_what_may_pass_beyond_new_groups_and_unknown_texts():
+    """Five sure documents: one in each of two new groups, one without a known term, one without a text."""
+    store = MemoryStore()
+    store.save("facts/1", {"empty": np.array([4])})
+    scores, unknown = np.tile([0.0, 9.0], (5, 1)), np.array([False, False, False, True, False])
+    model = SimpleNamespace(piece_scores=lambda piece, job: (scores, unknown))
+    groups = SimpleNamespace(best=lambda piece, job: np.array([-1, 0, 1, -1, -1]))
+    given = SimpleNamespace(number=1), SimpleNamespace(store=store), model, Trust(AccuracyEstimate(0.9, 0.8, 0.95))
+    counts, passable, per_class, _ = label.take_census(*given, groups, None, 2)
+    assert (counts.sum(), passable.sum()) == (5, 2)
+    assert per_class.tolist() == [0, 4]
 
 
 def test_words_and_pairs_beyond_the_limit_are_counted_together(monkeypatch):
