@@ -371,12 +371,14 @@ def test_guessing_is_slowed_down(team):
     by_api = client.post("/api/session", json={"name": "mona", "password": PASSWORD})
     assert by_api.status_code == 429
     assert int(by_api.headers["retry-after"]) > 60
+    assert client.post("/sign-in", data={"name": "z" * 1_000, "password": "wrong password"}).status_code == 401
     refused = [
         row.detail["name"]
         for row in team.workspace.audit.events(latest=True, limit=20)
         if row.kind == "sign-in refused"
     ]
     assert refused.count("mona") == 5
+    assert max(refused, key=len) == "z" * 200, "a stranger does not fill the log"
     team.bench.by_address.cleared("127.0.0.1")
 
 
