@@ -9,9 +9,11 @@ from isthmus_bench import SUITES
 from isthmus_bench.engine.suite import TaskData
 from isthmus_bench.suites import names
 from isthmus_bench.suites.names import (
+    BY_SENTENCES,
     CORPORA,
     MEANS,
     METHODS,
+    SAMPLED,
     TASKS,
     VOTE_GRID,
     WRONG,
@@ -27,6 +29,16 @@ def test_every_task_that_is_named_is_there():
     assert SUITES["names"].tasks is TASKS
     for tasks in (*CORPORA.values(), *MEANS.values()):
         assert set(tasks) <= set(TASKS)
+
+
+def test_sentence_models_are_tried_on_pairs_of_one_size():
+    """They are slow, so whole corpora and spoilt pairs are left to the methods without them."""
+    pairs = SUITES["names"].pairs
+    tried = {task for task, method in pairs if method == "auto-minilm"}
+    assert tried == {*SAMPLED, *(name for name in WRONG if name.endswith("-plain"))}
+    assert {method for task, method in pairs if task in SAMPLED} == set(BY_SENTENCES)
+    for task in tried:
+        assert {(task, method) for method in BY_SENTENCES} <= pairs
 
 
 def test_only_chinese_texts_have_chinese_names():

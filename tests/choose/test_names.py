@@ -10,6 +10,7 @@ from isthmus.choose.names import NamedClasses, check_names_alone, in_other_scrip
 from isthmus.choose.texts import TransferTexts
 from isthmus.classify.names.settling import NameAgreement
 from isthmus.exceptions import UsageError
+from isthmus.features.embeddings import FunctionEmbedder
 
 TOPICS = ["sport", "business"]
 
@@ -113,21 +114,29 @@ def test_names_in_another_script_than_most_documents(names, texts, other):
     assert in_other_script(NamedClasses.of(names, []), texts) == other
 
 
+def model_of_vectors(name):
+    model = FunctionEmbedder(lambda texts: np.array([[len(text), 1.0] for text in texts]))
+    model.name = name
+    return model
+
+
 @pytest.mark.parametrize(
     ("embed", "classes", "tried"),
     [
         (None, None, False),
         (False, None, False),
-        (object(), None, True),
+        (model_of_vectors("static"), None, False),
+        (model_of_vectors("minilm"), None, False),
+        (model_of_vectors("of several languages"), None, True),
         (None, {"sport": "体育 球队", "money": "股市"}, True),
         (None, ["travel: 旅行"], True),
     ],
 )
 def test_names_that_documents_cannot_hold_are_not_tried(monkeypatch, embed, classes, tried):
-    """Unless a model was chosen, which may read several languages, or a class goes by its name alone."""
+    """Unless a model of one's own was chosen, which may read several languages, or a class goes by its name alone."""
     asked = []
     monkeypatch.setattr("isthmus.choose.candidates._run_all", lambda fit, names, n_jobs: asked.extend(names) or [])
-    monkeypatch.setattr("isthmus.choose.candidates._embedder", lambda embed: None)
+    monkeypatch.setattr("isthmus.choose.candidates.has_static_vectors", lambda: False)
     texts = TransferTexts.of(["股市大涨", "球队夺冠"] * 3, np.array(["money", "sport"] * 3, dtype=object), ["股市"] * 4)
     found = try_methods(texts, embed=embed, classes=NamedClasses.of(classes, ["money", "sport"]))
     assert ("names" in asked) == tried

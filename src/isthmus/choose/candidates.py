@@ -29,7 +29,12 @@ from isthmus.choose.voting import shared_labels
 from isthmus.classify.labeller import LabellerClassifier
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
 from isthmus.features.counting import sharing
-from isthmus.features.embeddings import StaticEmbedder, has_static_vectors, resolve_embedder
+from isthmus.features.embeddings import (
+    StaticEmbedder,
+    has_static_vectors,
+    may_read_other_scripts,
+    resolve_embedder,
+)
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 from isthmus.recipes import RECIPES
 
@@ -169,9 +174,8 @@ def try_methods(
         names, left_out = candidates_for(texts.texts, word_labels or None if lexicon is None else None, embedder)
         if scorer is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
-        # A model that the caller chose may read several languages; the packaged vectors and words do not.
-        chosen = not (embed is None or embed is False or (isinstance(embed, str) and embed == "static"))
-        unread = not chosen and not added and in_other_script(classes, texts.texts)
+        # A model that the caller chose may read several languages; the packaged models and words do not.
+        unread = not may_read_other_scripts(embedder) and not added and in_other_script(classes, texts.texts)
         if classes.can_vote and unread:
             left_out.append({"method": NAMES, "chosen": False, "why": OTHER_SCRIPT})
         elif classes.can_vote:

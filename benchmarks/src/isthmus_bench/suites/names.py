@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from isthmus.features.class_names import read_classes
 from isthmus.features.counting import sharing
 from isthmus.recipes import make_recipe
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
+from isthmus_bench.suites.trust import LENGTH, SIZE, draw
 from isthmus_bench.suites.trust import TASKS as SPOILT
 from isthmus_bench.tasks import (
     AMAZON_PAIRS,
@@ -102,6 +104,16 @@ def _in_chinese(task: Task) -> Task:
     return Task(name=task.name, load=load, files=task.files)
 
 
+def _sampled(task: Task) -> Task:
+    def load(folder: Path) -> TaskData:
+        data, rng = task.load(folder), np.random.default_rng(0)
+        source = draw(list(zip(data.source_texts, data.source_labels, strict=True)), SIZE, rng)
+        target = draw(list(zip(data.target_texts, data.target_labels, strict=True)), SIZE, rng)
+        return TaskData.from_rows(*([(text[:LENGTH], label) for text, label in side] for side in (source, target)))
+
+    return Task(name=f"{task.name}-sampled", load=load, files=task.files)
+
+
 _CHINESE = (
     ("fudan", "sogou"),
     ("sogou", "thucnews_full_small"),
@@ -127,7 +139,10 @@ WRONG = {
     for name, task in SPOILT.items()
     if not name.startswith("books")
 }
-TASKS: dict[str, Task] = {**ENGLISH, **CHINESE, **GERMAN, **ODD, **WRONG, **AMAZON_PAIRS}
+# Reviews in the size of the pairs above: a sentence model reads some fifteen documents a second.
+REVIEWS = ("books-dvd", "dvd-electronics", "electronics-kitchen", "kitchen-books")
+SAMPLED = {f"{name}-sampled": _sampled(AMAZON_PAIRS[name]) for name in REVIEWS}
+TASKS: dict[str, Task] = {**ENGLISH, **CHINESE, **GERMAN, **ODD, **WRONG, **AMAZON_PAIRS, **SAMPLED}
 # Corpora that the defaults may be set on, each left out in turn.
 CORPORA = {
     "newsgroups and pages": ("newsgroups-dmoz", "dmoz-newsgroups"),
@@ -177,9 +192,9 @@ def by_names(*, source: bool, embed: Any = "static", **settings: Any) -> Callabl
     return run
 
 
-def auto(data: TaskData, seed: int) -> list[dict]:
+def auto(data: TaskData, seed: int, *, embed: Any = None) -> list[dict]:
     """``isthmus.label`` as it comes, which knows the classes of the source and their names."""
-    result = label(data.source_texts, data.source_labels, data.target_texts, random_state=seed)
+    result = label(data.source_texts, data.source_labels, data.target_texts, random_state=seed, embed=embed)
     return score(data, result.labels)
 
 
@@ -382,29 +397,39 @@ MEANS = {
     "odd names": tuple(ODD),
     **{kind: tuple(name for name in WRONG if name.endswith(f"-{kind}")) for kind in ("plain", *DAMAGED)},
     "reviews": tuple(AMAZON_PAIRS),
+    "sampled reviews": tuple(SAMPLED),
 }
 METHODS: dict[str, Callable[[TaskData, int], list[dict]]] = {
     "names": by_names(source=False),
     "names-words": by_names(source=False, embed=False),
     "names-source": by_names(source=True),
     "documents": by_names(source=True, name_weight=0.0),
+    "names-minilm": by_names(source=False, embed="minilm"),
     "auto": auto,
+    "auto-minilm": partial(auto, embed="minilm"),
     "auto-named": auto_named,
     "auto-names": auto_without("names"),
     "auto-lexicon": auto_without("lexicon"),
 }
+BY_SENTENCES = ("names", "names-minilm", "auto", "auto-minilm")
+
+
+def fits(task: str, method: str) -> bool:
+    """Whether a method is meant for a task."""
+    if task in SAMPLED:
+        return method in BY_SENTENCES
+    if method.endswith("-minilm"):
+        return task in WRONG and task.endswith("-plain")
+    return method == "auto" or (method == "auto-lexicon") == (task in AMAZON_PAIRS)
+
+
 SUITE = Suite(
     name="names",
     summary="Classes given by their names: alone, beside a source, for a class the source lacks; and general lexicons.",
     tasks=TASKS,
     methods={name: Method(name=name, run=run) for name, run in METHODS.items()},
     default_methods=("names", "names-words", "names-source", "documents", "auto"),
-    pairs=frozenset(
-        (task, method)
-        for task in TASKS
-        for method in METHODS
-        if (method == "auto-lexicon") == (task in AMAZON_PAIRS) or method == "auto"
-    ),
+    pairs=frozenset((task, method) for task in TASKS for method in METHODS if fits(task, method)),
     means=MEANS,
     derived={"against": against},
     studies={
