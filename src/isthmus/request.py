@@ -396,7 +396,7 @@ class LabelRequest(Request):
     embed: str | None = option(
         "learn",
         None,
-        "Vectors by a model: static, minilm, a folder or name; none: no vectors.",
+        "Vectors by a model: static, minilm (both English), a folder or name; none: no vectors.",
         "--embed MODEL",
         memory=True,
     )

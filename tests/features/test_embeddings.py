@@ -124,6 +124,7 @@ def test_a_sentence_model_is_loaded_without_bars_of_its_own(tmp_path, monkeypatc
     }
     monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(module, "import_optional", lambda name, *more, **settings: packages[name])
+    module._named.cache_clear()
     assert embed_texts(["a"], tmp_path).tolist() == [[1, 1]]
     assert bars.during is False
     assert bars.on is shown

@@ -107,9 +107,11 @@ def _in_chinese(task: Task) -> Task:
 def _sampled(task: Task) -> Task:
     def load(folder: Path) -> TaskData:
         data, rng = task.load(folder), np.random.default_rng(0)
-        source = draw(list(zip(data.source_texts, data.source_labels, strict=True)), SIZE, rng)
-        target = draw(list(zip(data.target_texts, data.target_labels, strict=True)), SIZE, rng)
-        return TaskData.from_rows(*([(text[:LENGTH], label) for text, label in side] for side in (source, target)))
+        source, target = (
+            [(text[:LENGTH], label) for text, label in draw(list(zip(texts, labels, strict=True)), SIZE, rng)]
+            for texts, labels in ((data.source_texts, data.source_labels), (data.target_texts, data.target_labels))
+        )
+        return TaskData.from_rows(source, target)
 
     return Task(name=f"{task.name}-sampled", load=load, files=task.files)
 
