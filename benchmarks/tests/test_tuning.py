@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from isthmus_bench import SUITES
-from isthmus_bench.suites import cocc, dual, guided_tasks, strings
+from isthmus_bench.suites import cocc, dual, guided_tasks, projection, strings
 from isthmus_bench.suites.cocc import PSEUDO_TASKS, groups_of, pseudo_splits
 from isthmus_bench.suites.projection import weighting_means, weightings_left_out
 from isthmus_bench.suites.strings import halves
-from isthmus_bench.suites.tuning import choice_rows, setting_means
+from isthmus_bench.suites.tuning import choice_rows, setting_means, tune
 from isthmus_bench.tasks import NEWSGROUP_SPLITS
 
 ROWS = [
@@ -53,26 +53,64 @@ def test_pseudo_tasks_are_made_of_source_groups_only():
 
 
 @pytest.mark.parametrize(
-    ("suite", "used"),
+    ("suite", "method", "used"),
     [
-        ("cocc", cocc.LEFT_OUT),
+        ("cocc", "cocc", cocc.LEFT_OUT),
         (
             "dual/recipe-defaults",
+            "dual-manifold",
             {"-".join(order): setting for pair, setting in dual.LEFT_OUT.items() for order in (pair, pair[::-1])},
         ),
         (
             "strings",
+            "strings",
             {"-".join(order): setting for pair, setting in strings.LEFT_OUT.items() for order in (pair, pair[::-1])},
         ),
-        ("guided", {corpus: f"boost {boost:g}" for corpus, boost in guided_tasks.LEFT_OUT.items()}),
+        ("projection", "projection", projection.LEFT_OUT),
+        ("guided", "guided", {corpus: f"boost {boost:g}" for corpus, boost in guided_tasks.LEFT_OUT.items()}),
     ],
 )
-def test_methods_with_a_corpus_left_out_use_what_the_recorded_table_chose(suite, used):
+def test_methods_with_a_corpus_left_out_use_what_the_recorded_table_chose(suite, method, used):
     folder, _, name = suite.partition("/")
     table = Path(__file__).parents[1] / "records" / folder / f"{name or 'defaults'}.csv"
     with table.open(encoding="utf-8", newline="") as file:
-        chosen = {row["case"]: row["setting"] for row in csv.DictReader(file) if row["part"] == "left out"}
+        table_rows = [row for row in csv.DictReader(file) if row.get("method", method) == method]
+    chosen = {row["case"]: row["setting"] for row in table_rows if row["part"] == "left out"}
     assert chosen == used
+
+
+@pytest.mark.parametrize("suite", [cocc, projection, strings])
+def test_tuned_baselines_use_what_the_recorded_table_chose(suite):
+    table = Path(__file__).parents[1] / "records" / suite.SUITE.name / "baseline-defaults.csv"
+    with table.open(encoding="utf-8", newline="") as file:
+        chosen = [row for row in csv.DictReader(file) if row["part"] == "left out"]
+    assert {row["method"] for row in chosen} == set(suite.TUNED) == set(suite.BASELINE_SETTINGS)
+    for row in chosen:
+        tuned = suite.TUNED[row["method"]]
+        assert tuned.get(row["case"], tuned["others"]) == row["setting"], row
+
+
+def test_every_setting_of_every_method_is_tried_on_every_case():
+    settings = {"a": {"zero": {"x": 0}, "one": {"x": 1}}, "b": {"two": {"x": 2}}}
+    cases = [("first", ("p", "q"), 10), ("second", ("r",), 20)]
+    table = tune(
+        settings, iter(cases), lambda data, name, changes: data + changes["x"], "score", {"t": ("r",)}, largest=True
+    )
+    ones = [
+        (row["method"], row["case"], row["corpora"], row["setting"], row["score"])
+        for row in table
+        if row["part"] == "one"
+    ]
+    assert ones == [
+        ("a", "first", "p, q", "zero", 10),
+        ("a", "first", "p, q", "one", 11),
+        ("a", "second", "r", "zero", 20),
+        ("a", "second", "r", "one", 21),
+        ("b", "first", "p, q", "two", 12),
+        ("b", "second", "r", "two", 22),
+    ]
+    left = {row["method"]: (row["setting"], row["score"]) for row in table if row["part"] == "left out"}
+    assert left == {"a": ("one", 11), "b": ("two", 12)}
 
 
 def test_halves_of_a_domain_hold_half_of_each_class():

@@ -330,7 +330,7 @@ def homogeneous_task(name: str) -> Task:
         for record in records:
             place = seen[record["label"]] = seen.get(record["label"], -1) + 1
             sides[place % 5 == 0].append((record["text"], record["label"]))
-        return TaskData.from_rows(*sides, extra={"homogeneous": True})
+        return TaskData.from_rows(*sides, extra={"homogeneous": True, "domains": (name,)})
 
     return Task(name=name, load=load, files=(CHINESE_FILES[name],))
 

@@ -40,10 +40,16 @@ def _hash_file(path: Path, size: int, mtime: int) -> str:
 
 
 def loaded_code() -> dict[str, str]:
-    """Every loaded module of ours that may compute, with the hash of its code."""
+    """Every loaded module of ours that may compute, with the hash that its code had when it was first seen here."""
     names = sorted(name for name in tuple(sys.modules) if name.split(".")[0] in _ROOTS and not name.startswith(_ENGINE))
-    found = {name: current_hash(name) for name in names}
+    found = {name: _hash_when_seen(name) for name in names}
     return {name: value for name, value in found.items() if value is not None}
+
+
+@functools.cache
+def _hash_when_seen(module: str) -> str | None:
+    """A file that is edited while its rows are computed is not what computes them."""
+    return current_hash(module)
 
 
 def current_hash(module: str) -> str | None:

@@ -269,6 +269,7 @@ def _serve(pipe: connection.Connection, reference: str, folder: str) -> None:
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent decides
     suite = load_suite(reference)
+    loaded_code()  # what is loaded now, and not what its files hold when the first unit is done
     try:
         while (job := pipe.recv()) is not None:
             with listen(_reporter(pipe, job.task)):

@@ -27,7 +27,7 @@ from isthmus.recipes import make_recipe
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import cocc as speed_cocc
 from isthmus_bench.suites.choose import choice
-from isthmus_bench.suites.tuning import choice_rows
+from isthmus_bench.suites.tuning import tune
 from isthmus_bench.tasks import (
     NEWSGROUP_SPLITS,
     NEWSGROUP_TASKS,
@@ -307,22 +307,21 @@ def pseudo_data(folder: Path, split: dict[str, tuple[str, tuple[str, ...]]]) -> 
     return TaskData(source_texts, source_labels, target_texts, target_labels)
 
 
+def pseudo_tasks(folder: Path) -> Iterator[tuple[str, tuple[str, ...], TaskData]]:
+    """Every pseudo-task, with the groups that it is made of."""
+    for name, split in pseudo_splits():
+        groups = tuple(group for source, target in split.values() for group in (source, *target))
+        yield name, groups, pseudo_data(folder, split)
+
+
 def choose_settings(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """Error of every setting on every pseudo-task (one start each), means, and the choices that leave groups out."""
-    rows = []
-    for name, split in pseudo_splits():
-        data = pseudo_data(folder, split)
-        texts, labels, domain = data.joined()
-        pipeline = make_recipe("cocc", random_state=0)
-        X = pipeline.steps[0][1].fit_transform(texts)
-        corpora = ", ".join(group for source, target in split.values() for group in (source, *target))
-        for setting, changes in SETTINGS.items():
-            model = make_recipe("cocc", random_state=0).steps[-1][1].set_params(n_init=1, **changes)
-            model.fit(X, labels, sample_domain=domain)
-            error = error_rate(data.target_labels, model.transduction_[domain < 0].tolist())
-            rows.append({"case": name, "corpora": corpora, "setting": setting, "error": error})
-        progress("pseudo-tasks", len(rows) // len(SETTINGS), 2 * len(PSEUDO_TASKS))
-    return choice_rows(rows, "error", {task: groups_of(task) for task in PSEUDO_TASKS}, largest=False)
+
+    def score(data: TaskData, name: str, changes: dict[str, Any]) -> float:
+        return error_rate(data.target_labels, fit_recipe(data, name, 0, n_init=1, **changes)[1].tolist())
+
+    cases = {task: groups_of(task) for task in PSEUDO_TASKS}
+    return tune({"cocc": SETTINGS}, pseudo_tasks(folder), score, "error", cases, largest=False)
 
 
 # The baselines get the same tuning on the same pseudo-tasks.
@@ -363,21 +362,12 @@ def fit_baseline(data: TaskData, name: str, changes: dict[str, Any], seed: int) 
 
 def choose_baselines(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """As :func:`choose_settings`, for every baseline."""
-    rows: dict[str, list[dict]] = {name: [] for name in BASELINES}
-    for place, (case, split) in enumerate(pseudo_splits(), 1):
-        data = pseudo_data(folder, split)
-        corpora = ", ".join(group for source, target in split.values() for group in (source, *target))
-        for name, settings in BASELINE_SETTINGS.items():
-            for setting, changes in settings.items():
-                error = error_rate(data.target_labels, fit_baseline(data, name, changes, 0)[0].tolist())
-                rows[name].append({"case": case, "corpora": corpora, "setting": setting, "error": error})
-        progress("pseudo-tasks", place, 2 * len(PSEUDO_TASKS))
+
+    def score(data: TaskData, name: str, changes: dict[str, Any]) -> float:
+        return error_rate(data.target_labels, fit_baseline(data, name, changes, 0)[0].tolist())
+
     cases = {task: groups_of(task) for task in PSEUDO_TASKS} | {"others": ()}
-    return [
-        {"method": name, **row}
-        for name, found in rows.items()
-        for row in choice_rows(found, "error", cases, largest=False)
-    ]
+    return tune(BASELINE_SETTINGS, pseudo_tasks(folder), score, "error", cases, largest=False)
 
 
 SIX = ("rec-talk", "rec-sci", "comp-talk", "comp-sci", "comp-rec", "sci-talk")

@@ -39,7 +39,7 @@ from isthmus_bench.suites.dual_data import (
     newsgroup_data,
     toy_data,
 )
-from isthmus_bench.suites.tuning import choice_rows
+from isthmus_bench.suites.tuning import tune
 from isthmus_bench.tasks import AMAZON_DOMAINS, AMAZON_FILE, AMAZON_PAIRS, NEWSGROUPS_FILE, amazon_task
 
 # -- How the dual methods' defaults were set: five newsgroups that the benchmark does not use, and two source domains
@@ -51,17 +51,31 @@ ESTIMATOR_FILES = (NEWSGROUPS_FILE,)
 RECIPE_FILES = (AMAZON_FILE, POSITIVE_FILE, NEGATIVE_FILE)
 WORDS = (0, 100, 500)
 DRAWS = 3
-ESTIMATOR: dict[str, dict[str, Any]] = {
-    "defaults": {},
-    **{f"gamma {value:g}": {"gamma": value} for value in (0.01, 0.1, 1.0)},
-    **{f"mu {value:g}": {"mu": value} for value in (0.3, 1.0, 10.0)},
-    **{f"power {value}": {"power": value} for value in (1, 4, 8)},
-    **{f"normalisation {value}": {"class_normalisation": value} for value in (None, "labels", "scores")},
+ESTIMATOR: dict[str, dict[str, dict[str, Any]]] = {
+    "dual-manifold": {
+        "defaults": {},
+        **{f"gamma {value:g}": {"gamma": value} for value in (0.01, 0.1, 1.0)},
+        **{f"mu {value:g}": {"mu": value} for value in (0.3, 1.0, 10.0)},
+        **{f"power {value}": {"power": value} for value in (1, 4, 8)},
+        **{f"normalisation {value}": {"class_normalisation": value} for value in (None, "labels", "scores")},
+    },
+    "dual-factor": {
+        "defaults": {},
+        **{f"gamma {value:g}": {"gamma": value} for value in (1e-5, 1e-3)},
+        **{f"mu {value:g}": {"mu": value} for value in (1e-3, 0.1)},
+    },
 }
-RECIPE: dict[str, dict[str, Any]] = {
-    "defaults": {},
-    **{f"gamma {value:g}": {"gamma": value} for value in (0.3, 1.0, 10.0, 30.0)},
-    **{f"mu {value:g}": {"mu": value} for value in (0.1, 0.3, 3.0, 10.0)},
+RECIPE: dict[str, dict[str, dict[str, Any]]] = {
+    "dual-manifold": {
+        "defaults": {},
+        **{f"gamma {value:g}": {"gamma": value} for value in (0.3, 1.0, 10.0, 30.0)},
+        **{f"mu {value:g}": {"mu": value} for value in (0.1, 0.3, 3.0, 10.0)},
+    },
+    "dual-factor": {
+        "defaults": {},
+        **{f"gamma {value:g}": {"gamma": value} for value in (0.3, 3.0)},
+        **{f"mu {value:g}": {"mu": value} for value in (0.03, 0.3)},
+    },
 }
 
 
@@ -78,44 +92,45 @@ LEFT_OUT = {
 def choose_estimator(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """F on the unlabelled documents of the five other newsgroups, by setting: mean over draws and labelled words."""
     data = newsgroup_data(Path(folder), TUNING_GROUPS)
-    rows = []
-    for draw in range(DRAWS):
+    makers = {"dual-manifold": ManifoldDualClassifier, "dual-factor": FactorDualClassifier}
+
+    def score(draw: int, name: str, changes: dict[str, Any]) -> float:
         rng = np.random.RandomState(draw)
         train, columns = rng.permutation(len(data.rows))[:500], rng.permutation(len(data.columns))
         y = np.where(np.arange(500) < 75, data.rows[train], -1)
-        for setting, changes in ESTIMATOR.items():
-            scores = []
-            for size in WORDS:
-                words = {int(j): int(data.columns[j]) for j in columns[:size]}
-                model = ManifoldDualClassifier(word_labels=words, random_state=0, **changes).fit(data.X[train], y)
-                scores.append(pair_scores(data.rows[train[75:]], model.transduction_[75:]).f1)
-            rows.append({"case": f"draw {draw}", "corpora": "", "setting": setting, "pair_f1": float(np.mean(scores))})
-        progress("draws", draw + 1, DRAWS)
-    return choice_rows(rows, "pair_f1", {}, largest=True)
+        scores = []
+        for size in WORDS:
+            words = {int(j): int(data.columns[j]) for j in columns[:size]}
+            model = makers[name](word_labels=words, random_state=0, **changes).fit(data.X[train], y)
+            scores.append(pair_scores(data.rows[train[75:]], model.transduction_[75:]).f1)
+        return float(np.mean(scores))
+
+    draws = [(f"draw {draw}", (), draw) for draw in range(DRAWS)]
+    return tune(ESTIMATOR, draws, score, "pair_f1", {}, largest=True)
 
 
 def choose_recipe(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """Accuracy on the other half of a domain with 1,000 labelled reviews and the lexicon, by the recipe's setting."""
     words = lexicon(Path(folder))
-    rows = []
-    for domain in ("books", "kitchen"):
-        other = next(name for name in AMAZON_DOMAINS if name != domain)
-        data = amazon_task(domain, other).load(Path(folder))
+
+    def score(data: TaskData, name: str, changes: dict[str, Any]) -> float:
         truth = np.array(data.source_labels, dtype=object)
         held = np.arange(len(truth)) % 2 == 1
         y = truth.copy()
         y[held] = None
-        for setting, changes in RECIPE.items():
-            pipeline = make_recipe("dual-manifold", word_labels=words)
-            pipeline.steps[-1][1].set_params(**changes)
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", IsthmusWarning)
-                pipeline.fit(data.source_texts, y, sample_domain=np.where(held, -1, 1))
-            right = float(np.mean(pipeline.transduction_[held] == truth[held]))
-            rows.append({"case": domain, "corpora": domain, "setting": setting, "accuracy": right})
-        progress("domains", len(rows) // len(RECIPE), 2)
+        pipeline = make_recipe(name, word_labels=words)
+        pipeline.steps[-1][1].set_params(**changes)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", IsthmusWarning)
+            pipeline.fit(data.source_texts, y, sample_domain=np.where(held, -1, 1))
+        return float(np.mean(pipeline.transduction_[held] == truth[held]))
+
+    halved = [
+        (domain, (domain,), amazon_task(domain, other).load(Path(folder)))
+        for domain, other in (("books", "dvd"), ("kitchen", "books"))
+    ]
     cases = {f"{source}-{target}": (source, target) for source, target in permutations(AMAZON_DOMAINS, 2)}
-    return choice_rows(rows, "accuracy", cases, largest=True)
+    return tune(RECIPE, halved, score, "accuracy", cases, largest=True)
 
 
 WORD_LABELS = (0, 100, 200, 350, 500)
@@ -281,7 +296,7 @@ def _lexicon_run(method: str, draws: int) -> Callable[[TaskData, int], list[dict
 def _left_out(given: TaskData, seed: int) -> list[dict]:
     """The recipe with what the domain that is not in this pair chose (``isthmus bench tune dual``)."""
     first, second = sorted((*given.extra["source_domains"], given.extra["target_domain"]))
-    settings = RECIPE[LEFT_OUT[first, second]]
+    settings = RECIPE["dual-manifold"][LEFT_OUT[first, second]]
     count = len(given.source_texts)
     return [_lexicon_row(given, "dual-manifold", seed, count, words, **settings) for words in (False, True)]
 
@@ -478,14 +493,14 @@ SUITE = Suite(
     studies={
         "defaults": Study(
             "defaults",
-            "Settings of the graph method on five newsgroups that the benchmark does not use",
+            "Settings of both methods on five newsgroups that the benchmark does not use",
             choose_estimator,
             files=ESTIMATOR_FILES,
             tune=True,
         ),
         "recipe-defaults": Study(
             "recipe-defaults",
-            "Settings of the recipe dual-manifold on halves of two source domains",
+            "Settings of both recipes on halves of two source domains",
             choose_recipe,
             files=RECIPE_FILES,
             tune=True,

@@ -8,7 +8,7 @@ there. They are CPU seconds, so that what else the machine does falls out of the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from time import process_time as clock
@@ -31,6 +31,8 @@ from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 from isthmus.recipes import make_recipe
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData, pack_correct
 from isthmus_bench.suites.choose import choice
+from isthmus_bench.suites.cocc import fit_recipe
+from isthmus_bench.suites.tuning import tune
 from isthmus_bench.tasks import (
     CHINESE_FILES,
     NEWSGROUPS_FILE,
@@ -132,25 +134,47 @@ def simulated_shift(X, codes: np.ndarray) -> np.ndarray:
     return half
 
 
+def shifted_halves(
+    folder: Path, per_class: int | None = None
+) -> Iterator[tuple[str, tuple[str, ...], tuple[Any, np.ndarray, np.ndarray]]]:
+    """Every labelled collection, or a sample of it, with counts, class numbers and the half of each row."""
+    partners = {"sogou": "fudan", "fudan": "sogou", "csl": "fudan", "thucnews_title": "toutiao"}
+    for name, partner in (*partners.items(), ("toutiao", "thucnews_title")):
+        data: TaskData = chinese_task(name, partner, per_class=per_class).load(Path(folder))
+        codes = np.unique(data.source_labels, return_inverse=True)[1]
+        X = TextVectorizer(min_df=1).fit_transform(data.source_texts)
+        yield name, (name,), (X, codes, simulated_shift(X, codes))
+
+
+def rule_across_halves(shifted: tuple[Any, np.ndarray, np.ndarray], **settings: Any) -> float:
+    """Mean micro-F1 of the rule from each half to the other."""
+    X, codes, half = shifted
+    scores = []
+    for train in (0, 1):
+        model = TermProjectionClassifier(**settings)
+        model.fit(X, codes, sample_domain=np.where(half == train, 1, -1))
+        scores.append(float(np.mean(model.transduction_[half != train] == codes[half != train])))
+    return float(np.mean(scores))
+
+
+def svm_across_halves(shifted: tuple[Any, np.ndarray, np.ndarray], **settings: Any) -> float:
+    """The same for the traditional method on all terms."""
+    X, codes, half = shifted
+    scores = []
+    for train in (half == 0, half == 1):
+        idf = smooth_idf(document_frequency(X[train]), int(train.sum()))
+        model = LinearSVC(**settings).fit(weigh_tfidf(X[train], idf), codes[train])
+        scores.append(float(np.mean(model.predict(weigh_tfidf(X[~train], idf)) == codes[~train])))
+    return float(np.mean(scores))
+
+
 def weighting_table(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """Mean micro-F1 of every weighting, with and without adaptation, on shifts made inside labelled collections."""
     table: list[dict[str, Any]] = []
-    sources = (("sogou", "fudan"), ("fudan", "sogou"), ("csl", "fudan"), ("thucnews_title", "toutiao"))
-    for name, partner in (*sources, ("toutiao", "thucnews_title")):
-        data: TaskData = chinese_task(name, partner).load(Path(folder))
-        codes = np.unique(data.source_labels, return_inverse=True)[1]
-        X = TextVectorizer(min_df=1).fit_transform(data.source_texts)
-        half = simulated_shift(X, codes)
-        for weighting in WEIGHTINGS:
-            for rounds in (0, 8):
-                scores = []
-                for train in (0, 1):
-                    model = TermProjectionClassifier(weighting=weighting, max_iter=rounds)
-                    model.fit(X, codes, sample_domain=np.where(half == train, 1, -1))
-                    scores.append(float(np.mean(model.transduction_[half != train] == codes[half != train])))
-                table.append(
-                    {"source": name, "weighting": weighting, "max_iter": rounds, "micro_f1": float(np.mean(scores))}
-                )
+    for name, _, shifted in shifted_halves(folder):
+        for weighting, rounds in product(WEIGHTINGS, (0, 8)):
+            right = rule_across_halves(shifted, weighting=weighting, max_iter=rounds)
+            table.append({"source": name, "weighting": weighting, "max_iter": rounds, "micro_f1": right})
         progress("weightings", len(table))
     return [*table, *weighting_means(table), *weightings_left_out(table)]
 
@@ -176,6 +200,39 @@ def weightings_left_out(table: list[dict]) -> list[dict]:
         for rounds in (0, 8):
             rows.append(max((row for row in means if row["max_iter"] == rounds), key=lambda row: row["micro_f1"]))
     return rows
+
+
+# All constants of the rule, one at a time, on the same halves of a sample; the traditional method's C, on all of it.
+PER_CLASS = 200
+SETTINGS: dict[str, dict[str, Any]] = {
+    "defaults": {},
+    **{name: {"weighting": name} for name in ("tf", "tf-sqrtpr", "tf-logpr2", "tf-idf-pr")},
+    **{f"{rounds} rounds": {"max_iter": rounds} for rounds in (0, 4, 16)},
+    **{f"share {share:g}": {"adapt_share": share} for share in (0.6, 1.0)},
+    **{f"smoothing {value:g}": {"smoothing": value} for value in (0.1, 1.0)},
+    **{f"purity {value:g}": {"purity": value} for value in (0.0, 0.7)},
+}
+BASELINE_SETTINGS = {"svm": {f"C {value:g}": {"C": value} for value in (0.1, 1.0, 10.0, 100.0)}}
+LEFT_OUT_CASES = {
+    f"{a}-{b}": (a, b)
+    for pair in (("fudan", "sogou"), ("fudan", "csl"), ("thucnews_title", "toutiao"))
+    for a, b in (pair, pair[::-1])
+}
+
+
+def choose_settings(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Micro-F1 of every setting in every collection, means, and what each pair would choose without its own two."""
+    score = lambda shifted, name, changes: rule_across_halves(shifted, **changes)  # noqa: E731
+    return tune(
+        {"projection": SETTINGS}, shifted_halves(folder, PER_CLASS), score, "micro_f1", LEFT_OUT_CASES, largest=True
+    )
+
+
+def choose_baselines(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """The same for the SVM on all terms and all documents, also for the tasks inside one collection."""
+    score = lambda shifted, name, changes: svm_across_halves(shifted, **changes)  # noqa: E731
+    cases = LEFT_OUT_CASES | {"csl": ("csl",), "nlpcc2017": ()}
+    return tune(BASELINE_SETTINGS, shifted_halves(folder), score, "micro_f1", cases, largest=True)
 
 
 ROUNDS = (4, 8, 10, 16)
@@ -238,8 +295,16 @@ def rows(data: TaskData, predicted, **facts: Any) -> list[dict]:
     return [{**micro, "correct": pack_correct(truth, predicted)}, macro]
 
 
-# What the weighting table chooses for a pair without the collections of the pair, with adaptation, as the default is.
-WEIGHTING_LEFT_OUT = {"fudan-sogou": "tf-logpr2", "fudan-csl": "tf-logpr2", "thucnews_title-toutiao": "tf-pr"}
+# What the studies "defaults" and "baseline-defaults" choose for a task without its own collections.
+LEFT_OUT = {
+    "fudan-sogou": "tf-logpr2",
+    "sogou-fudan": "tf-logpr2",
+    "fudan-csl": "tf-idf-pr",
+    "csl-fudan": "tf-idf-pr",
+    "thucnews_title-toutiao": "smoothing 1",
+    "toutiao-thucnews_title": "smoothing 1",
+}
+TUNED = {"svm": {"others": "C 100", "fudan-csl": "C 10", "csl-fudan": "C 10", "csl": "C 10"}}
 
 
 def _projection(classifier: str, adapt: bool, **more: Any) -> Callable[[TaskData, int], list[dict]]:
@@ -389,11 +454,22 @@ def time_table(found: list[dict]) -> list[dict]:
     return table
 
 
+def _recipe(data: TaskData, seed: int) -> list[dict]:
+    """The recipe as it is shipped: terms of few documents are left out, which the suite's other methods keep."""
+    _, predicted, seconds = fit_recipe(data, "projection", seed)
+    return rows(data, predicted, train_s=seconds)
+
+
+def _svm_tuned(data: TaskData, seed: int) -> list[dict]:
+    """The SVM on all terms with the C that other collections choose (``isthmus bench tune projection``)."""
+    tuned = TUNED["svm"]
+    chosen = BASELINE_SETTINGS["svm"][tuned.get("-".join(data.extra["domains"]), tuned["others"])]
+    return traditional(data, None, lambda: LinearSVC(**chosen))
+
+
 def _left_out(data: TaskData, seed: int) -> list[dict]:
-    """The rule with the weighting that other collections choose (``isthmus bench tune projection``)."""
-    domains = data.extra["domains"]
-    weighting = WEIGHTING_LEFT_OUT.get("-".join(domains)) or WEIGHTING_LEFT_OUT["-".join(domains[::-1])]
-    return _projection("rule", True, weighting=weighting)(data, seed)
+    """The rule with the setting that other collections choose."""
+    return _projection("rule", True, **SETTINGS[LEFT_OUT["-".join(data.extra["domains"])]])(data, seed)
 
 
 METHODS = {
@@ -403,7 +479,9 @@ METHODS = {
     "projection-svm-source": _projection("svm", False),
     "projection-paper": _paper,
     "projection-left-out": _left_out,
+    "projection-recipe": _recipe,
     "svm": _svm,
+    "svm-tuned": _svm_tuned,
     "svm-selected": _svm_selected,
     "svm-libsvm": _libsvm,
     "lsa": lsa,
@@ -411,7 +489,13 @@ METHODS = {
 }
 _ONLY_HOMOGENEOUS = ("svm-libsvm", "lsa")
 # Where nothing is adapted these are the same as without, or mean nothing.
-_ONLY_HETEROGENEOUS = ("projection-rule-source", "projection-svm-source", "projection-left-out", "auto")
+_ONLY_HETEROGENEOUS = (
+    "projection-rule-source",
+    "projection-svm-source",
+    "projection-left-out",
+    "projection-recipe",
+    "auto",
+)
 
 TASKS = {name: homogeneous_task(name) for name in HOMOGENEOUS} | {
     f"{a}-{b}": chinese_task(a, b) for pair in PAIRS for a, b in (pair, pair[::-1])
@@ -456,6 +540,20 @@ SUITE = Suite(
             name="weighting",
             summary="Readings of the lost weighting formula on shifts simulated inside the sources",
             run=weighting_table,
+            files=WEIGHTING_FILES,
+            tune=True,
+        ),
+        "defaults": Study(
+            name="defaults",
+            summary="All constants of the rule, one at a time, on the same shifts, 200 documents of each class",
+            run=choose_settings,
+            files=WEIGHTING_FILES,
+            tune=True,
+        ),
+        "baseline-defaults": Study(
+            name="baseline-defaults",
+            summary="C of the SVM on all terms on the same shifts",
+            run=choose_baselines,
             files=WEIGHTING_FILES,
             tune=True,
         ),

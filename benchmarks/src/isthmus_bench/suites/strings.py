@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isthmus._progress import progress
 from isthmus.base import softmax
 from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
 from isthmus.exceptions import IsthmusWarning
@@ -27,7 +27,8 @@ from isthmus.recipes import make_recipe
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import gpu
 from isthmus_bench.suites.choose import choice
-from isthmus_bench.suites.tuning import choice_rows
+from isthmus_bench.suites.cocc import fit_baseline
+from isthmus_bench.suites.tuning import tune
 from isthmus_bench.tasks import AMAZON_DOMAINS, AMAZON_FILE, AMAZON_MULTI, AMAZON_PAIRS, amazon_task, chinese_task
 
 # -- How the recipe ``strings`` was set: shifts simulated inside each labelled domain of the reviews
@@ -71,28 +72,102 @@ def halves(K: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return side
 
 
-def choose_settings(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """Accuracy of every setting in every domain, means, and what each pair would choose without its two domains."""
-    rows = []
+@dataclass(frozen=True)
+class Halves:
+    """A labelled domain in halves: kernel, class numbers and sides, and the tasks from each half to the other."""
+
+    K: np.ndarray
+    codes: np.ndarray
+    side: np.ndarray
+    tasks: tuple[TaskData, TaskData]
+
+    def kernel_accuracy(self, **settings: Any) -> float:
+        """Mean accuracy on either half of a kernel classifier that has learned on the other."""
+        right = []
+        for train in (0, 1):
+            model = TransductiveKernelClassifier(kernel="precomputed", **settings)
+            model.fit(self.K, np.where(self.side == train, self.codes, -1), np.where(self.side == train, 1, -1))
+            right.append(float(np.mean(model.transduction_[self.side != train] == self.codes[self.side != train])))
+        return float(np.mean(right))
+
+
+def halved_domains(folder: Path) -> Iterator[tuple[str, tuple[str, ...], Halves]]:
+    """Every domain of the reviews, cut in two."""
     for place, domain in enumerate(AMAZON_DOMAINS):
         data = amazon_task(domain, AMAZON_DOMAINS[place - 1]).load(Path(folder))
         codes = np.unique(data.source_labels, return_inverse=True)[1]
         K = StringKernel("presence", ngram_range=(5, 8)).gram(data.source_texts, normalize=True)
         side = halves(K, codes)
-        for setting, changes in SETTINGS.items():
-            right = []
-            for train in (0, 1):
-                model = TransductiveKernelClassifier(kernel="precomputed", **changes)
-                model.fit(K, np.where(side == train, codes, -1), np.where(side == train, 1, -1))
-                right.append(float(np.mean(model.transduction_[side != train] == codes[side != train])))
-            rows.append({"case": domain, "corpora": domain, "setting": setting, "accuracy": float(np.mean(right))})
-        progress("domains", place + 1, len(AMAZON_DOMAINS))
-    cases = {f"{source}-{target}": (source, target) for source, target in permutations(AMAZON_DOMAINS, 2)}
-    return choice_rows(rows, "accuracy", cases, largest=True)
+        reviews = list(zip(data.source_texts, data.source_labels, strict=True))
+        parts = [[reviews[row] for row in np.flatnonzero(side == half)] for half in (0, 1)]
+        tasks = TaskData.from_rows(parts[0], parts[1]), TaskData.from_rows(parts[1], parts[0])
+        yield domain, (domain,), Halves(K, codes, side, tasks)
+
+
+_PAIR_CASES = {f"{source}-{target}": (source, target) for source, target in permutations(AMAZON_DOMAINS, 2)}
+
+
+def choose_settings(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Accuracy of every setting in every domain, means, and what each pair would choose without its two domains."""
+    score = lambda halved, name, changes: halved.kernel_accuracy(**changes)  # noqa: E731
+    return tune({"strings": SETTINGS}, halved_domains(folder), score, "accuracy", _PAIR_CASES, largest=True)
+
+
+# The baselines get the same tuning on the same halves.
+PLAIN = {"transductive": False, "rbf": False, "max_iter": 1}
+BASELINE_SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
+    "plain-presence": {f"alpha {value:g}": {"alpha": value} for value in (1e-5, 1e-3, 1e-2, 0.1, 1.0)},
+    "svm": {f"C {value:g}": {"estimator__C": value} for value in (0.01, 0.1, 1.0, 10.0)},
+    "logistic": {f"C {value:g}": {"estimator__C": value} for value in (1.0, 10.0, 100.0, 1000.0)},
+}
+
+
+# What the study "baseline-defaults" chooses for a pair without its two domains, or over all four.
+TUNED: dict[str, dict[str, str]] = {
+    "plain-presence": {
+        "others": "alpha 0.01",
+        "books-dvd": "alpha 1e-05",
+        "books-kitchen": "alpha 1e-05",
+        "dvd-books": "alpha 1e-05",
+        "dvd-kitchen": "alpha 1e-05",
+        "kitchen-books": "alpha 1e-05",
+        "kitchen-dvd": "alpha 1e-05",
+    },
+    "svm": {
+        "others": "C 0.1",
+        "books-dvd": "C 1",
+        "books-electronics": "C 1",
+        "dvd-books": "C 1",
+        "dvd-electronics": "C 1",
+        "electronics-books": "C 1",
+        "electronics-dvd": "C 1",
+    },
+    "logistic": {
+        "others": "C 10",
+        "books-dvd": "C 1000",
+        "books-kitchen": "C 100",
+        "dvd-books": "C 1000",
+        "dvd-kitchen": "C 100",
+        "kitchen-books": "C 100",
+        "kitchen-dvd": "C 100",
+    },
+}
+
+
+def choose_baselines(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """As :func:`choose_settings`, for the plain kernel and the linear classifiers of words."""
+
+    def score(halved: Halves, name: str, changes: dict[str, Any]) -> float:
+        if name == "plain-presence":
+            return halved.kernel_accuracy(**PLAIN, **changes)
+        labels = [(task, fit_baseline(task, name, changes, 0)[0]) for task in halved.tasks]
+        return float(np.mean([np.mean(found == np.array(task.target_labels)) for task, found in labels]))
+
+    cases = _PAIR_CASES | {"others": ()}
+    return tune(BASELINE_SETTINGS, halved_domains(folder), score, "accuracy", cases, largest=True)
 
 
 CHINESE = "thucnews_title-toutiao"
-PLAIN = {"transductive": False, "rbf": False, "max_iter": 1}
 KINDS = ("presence", "intersection")
 WORD_METHODS = ("svm", "logistic", "self-training", "sfa", "scl", "coral", "tradaboost")
 
@@ -161,6 +236,20 @@ def _left_out(data: TaskData, seed: int) -> list[dict]:
     first, second = sorted((*data.extra["source_domains"], data.extra["target_domain"]))
     model = _fit(data, "presence", **SETTINGS[LEFT_OUT[first, second]])
     return [_accuracy(data, model.transduction_[len(data.source_labels) :])]
+
+
+def _tuned(name: str) -> Callable[[TaskData, int], list[dict]]:
+    """A baseline with the setting that domains outside the task choose; with several sources, that all choose."""
+
+    def run(data: TaskData, seed: int) -> list[dict]:
+        sources = data.extra.get("source_domains", ())
+        domains = "-".join((*sources, data.extra["target_domain"])) if len(sources) == 1 else "others"
+        changes = BASELINE_SETTINGS[name][TUNED[name].get(domains, TUNED[name]["others"])]
+        if name == "plain-presence":
+            return _plain("presence", **changes)(data, seed)
+        return [_accuracy(data, fit_baseline(data, name, changes, seed)[0])]
+
+    return run
 
 
 def _tkc_model(data: TaskData, kind: str) -> TransductiveKernelClassifier:
@@ -237,6 +326,7 @@ def _methods() -> dict[str, Method]:
     runs["strings"] = _aligned
     runs["strings-left-out"] = _left_out
     runs |= {name: _words(name) for name in WORD_METHODS}
+    runs |= {f"{name}-tuned": _tuned(name) for name in BASELINE_SETTINGS}
     runs["auto"] = _auto
     return {name: Method(name, run, seeded=False) for name, run in runs.items()}
 
@@ -251,8 +341,10 @@ SUITE = Suite(
     methods=_methods(),
     default_tasks=tuple(_DEFAULT),
     default_methods=tuple(
-        name for name in _methods() if name not in ("auto", "plain-spectrum", "strings-left-out")
-    ),  # suite "choose" has it, beside its candidates
+        name
+        for name in _methods()
+        if name not in ("auto", "plain-spectrum", "strings-left-out") and not name.endswith("-tuned")
+    ),  # suite "choose" has "auto", beside its candidates
     contrasts={
         **{f"{method}-{kind}": _PLAINS for method in ("transductive", "tkc") for kind in KINDS},
         "strings": ("tkc-presence", "tkc-intersection"),
@@ -282,6 +374,13 @@ SUITE = Suite(
             "defaults",
             "Settings of the recipe on shifts simulated inside each labelled domain",
             choose_settings,
+            files=FILES,
+            tune=True,
+        ),
+        "baseline-defaults": Study(
+            "baseline-defaults",
+            "Settings of the plain kernel and of linear classifiers of words on the same shifts",
+            choose_baselines,
             files=FILES,
             tune=True,
         ),

@@ -2,9 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
+
+from isthmus._progress import progress
+
+
+def tune(
+    methods: Mapping[str, Mapping[str, dict[str, Any]]],
+    cases: Iterable[tuple[str, Iterable[str], Any]],
+    score: Callable[[Any, str, dict[str, Any]], float],
+    column: str,
+    left_out: Mapping[str, Iterable[str]],
+    *,
+    largest: bool,
+) -> list[dict]:
+    """Every setting of every method on every case, and for each method what :func:`choice_rows` makes of it.
+
+    Parameters
+    ----------
+    methods : mapping
+        Method to its settings by name, each a mapping of parameters.
+    cases : iterable of (name, corpora, data)
+        What settings are compared on, one after another; ``corpora`` are those whose labels are used.
+    score : callable
+        ``score(data, method, parameters)``.
+    column : str
+        Name of the score.
+    left_out : mapping
+        Benchmark task to the corpora that its choice may not use.
+    largest : bool
+        Whether more is better.
+    """
+    rows: dict[str, list[dict]] = {name: [] for name in methods}
+    for place, (case, corpora, data) in enumerate(cases, 1):
+        used = ", ".join(corpora)
+        for name, settings in methods.items():
+            for setting, changes in settings.items():
+                value = score(data, name, changes)
+                rows[name].append({"case": case, "corpora": used, "setting": setting, column: value})
+        progress("cases", place)
+    return [
+        {"method": name, **row}
+        for name, found in rows.items()
+        for row in choice_rows(found, column, left_out, largest=largest)
+    ]
 
 
 def setting_means(rows: Iterable[Mapping], column: str, *, leave_out: Iterable[str] = ()) -> dict[str, float]:
