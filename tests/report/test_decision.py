@@ -62,9 +62,9 @@ def test_what_joins_a_vote_has_no_share_in_it():
     svm = {"method": "svm", "chosen": True, "weight": 0.4, "why": "supported"}
     cocc = {"method": "cocc", "chosen": True, "weight": 0.6, "why": "supported"}
     voted = "2 methods voted; cocc counts most (60%)"
-    assert why_this_method([words, svm, cocc]) == f"{voted}; labelled words were added"
+    assert why_this_method([words, svm, cocc]) == f"{voted}; labelled words count, too"
     assert (
-        why_this_method([svm, cocc, names, words]) == f"{voted}; names of classes were added; labelled words were added"
+        why_this_method([svm, cocc, names, words]) == f"{voted}; names of classes count, too; labelled words count, too"
     )
-    assert why_this_method([{**svm, "weight": 1.0}, words]) == "svm: supported; labelled words were added"
-    assert why_this_method([names, words]) == "names: names mean something; labelled words were added"
+    assert why_this_method([{**svm, "weight": 1.0}, words]) == "svm: supported; labelled words count, too"
+    assert why_this_method([names, words]) == "names: names mean something; labelled words count, too"

@@ -259,7 +259,7 @@ _NAMES = {
     "spread": "± of the score",
 }
 # Their weight is no share of the vote: they join it once the methods have voted.
-_JOINED = {LEXICON: "labelled words were added", NAMES: "names of classes were added"}
+_JOINED = {LEXICON: "labelled words count, too", NAMES: "names of classes count, too"}
 _MEANINGS = {
     "weight": "share in the vote; of words alone, how much their log-odds count next to the vote's",
     "score": "how well the labels are supported; only differences between methods mean something",
