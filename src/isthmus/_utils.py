@@ -74,10 +74,9 @@ def n_threads(n_jobs: int | None) -> int:
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """One thread of linear algebra inside the block, or the function that this decorates.
+    """One thread of linear algebra inside the block or the decorated function, for the whole process.
 
-    For many small products, and where several methods run at a time: there further threads wait for one another, by
-    running in circles, and take more time than they save. The number holds for the whole process until the end.
+    For many small products, and where several methods run at a time: further threads would only wait for one another.
     """
     from threadpoolctl import threadpool_limits
 
@@ -86,7 +85,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def return_memory() -> None:
-    """Hand freed memory back to the system where its C library keeps it for later (glibc); a few milliseconds.
+    """Hand freed memory back to the system where its C library keeps it (glibc); a few milliseconds.
 
     After a step that took much: what is freed in pieces of less than 32 MB would otherwise count until the end.
     """
@@ -101,7 +100,7 @@ def plural(n: int, one: str, many: str | None = None) -> str:
 
 
 def spell_time(seconds: float) -> str:
-    """A span of time, as exactly as a forecast deserves.
+    """A span of time in words, rounded.
 
     >>> [spell_time(seconds) for seconds in (0.4, 7.2, 43, 60, 100, 4000, 13_600)]
     ['1 s', '7 s', '45 s', '1 minute', '2 minutes', '67 minutes', '4 hours']

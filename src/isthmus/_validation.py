@@ -85,15 +85,9 @@ def _narrow(X: Any) -> Any:
 
 
 def check_texts(texts: Any, name: str = "X", *, fill: bool = False) -> list[str]:
-    """A list of str, or a clear refusal.
+    """A list of str, or a clear refusal that calls them ``name``.
 
-    Parameters
-    ----------
-    texts : iterable of str
-    name : str
-        What the caller calls them.
-    fill : bool, default=False
-        Keep missing texts (None, NaN) as empty ones, with a warning, as the command does.
+    ``fill`` keeps missing texts (None, NaN) as empty ones, with a warning.
     """
     if isinstance(texts, (str, bytes)):
         raise DataError(
@@ -150,8 +144,8 @@ def mask_target(y: Any, domain: np.ndarray) -> np.ndarray:
 def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
     """Labels as an array, and a mask of those that are known.
 
-    Integers: -1 is unknown. Floats: NaN is unknown. Anything else: None, NaN or pandas' NA is unknown; objects that are
-    all numbers or all truth values follow the rule for their kind.
+    Unknown is -1 among integers, NaN among floats, and None, NaN or pandas' NA otherwise; objects that are all numbers
+    or all truth values follow the rule for their kind.
     """
     array = label_array(y)
     if array.dtype.kind == "O":

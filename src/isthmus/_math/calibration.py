@@ -10,7 +10,7 @@ from scipy.special import logsumexp
 def fit_temperature(scores: np.ndarray, codes: np.ndarray, *, bounds: tuple[float, float] = (1e-3, 1e3)) -> float:
     """The factor a that makes softmax(a·scores) most likely for the true classes.
 
-    One parameter, because held-out rows are few: it cannot change which class wins, only how sure it sounds.
+    One parameter, because held-out rows are few; the most likely class stays the same.
     """
     rows = np.arange(len(codes))
 
@@ -25,8 +25,7 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, *, bounds: tuple[floa
 def fit_affine(logs: np.ndarray, codes: np.ndarray) -> tuple[float, np.ndarray]:
     """Slope a ≥ 0 and one offset per class that make softmax(a·logs + offsets) most likely for the true classes.
 
-    For a witness that was never told how frequent the classes are: the offsets put that right. A weak penalty keeps
-    them finite.
+    The offsets supply the class frequencies that the scores lack; a weak penalty keeps them finite.
 
     >>> logs = np.log(np.array([[0.9, 0.1], [0.8, 0.2], [0.6, 0.4], [0.7, 0.3]]))
     >>> slope, offsets = fit_affine(logs, np.array([0, 0, 1, 1]))

@@ -9,10 +9,10 @@ from numba import njit
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
-    """Compile a function when it is first called, without Python's lock, and keep the outcome for other processes.
+    """Compile a function at its first call, without Python's lock, and keep the outcome for other processes.
 
-    It is kept beside the module, or in the user's cache folder, or where ``NUMBA_CACHE_DIR`` says. Where none of them
-    can be written to, every process compiles for itself.
+    It is kept beside the module, in the user's cache folder, or in ``NUMBA_CACHE_DIR``; where none can be written to,
+    every process compiles for itself.
     """
     if function is None:
         return lambda inner: compiled(inner, **options)

@@ -87,10 +87,7 @@ def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
-    """Confidences as they would be at the low end of the accuracy to expect, ``caution`` log-odds down.
-
-    A budget should hold even where the expectation is too high by as much as its interval admits. No confidence counts
-    for more than ``surest``.
+    """Confidences ``caution`` log-odds lower, as at the low end of the accuracy to expect, and at most ``surest``.
 
     >>> with_caution([0.98, 0.8], 0.8).round(2).tolist()
     [0.96, 0.64]
@@ -104,7 +101,7 @@ def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np
 
 
 def without_text(texts: Sequence[str]) -> np.ndarray:
-    """Which documents hold nothing but blanks: each gets a label, as every row does, and counts for no class.
+    """Which documents hold nothing but blanks: they get labels, but count for no class.
 
     >>> without_text(["dear", " ", ""]).tolist()
     [False, True, True]
@@ -145,7 +142,6 @@ def review_reasons(size: int, *, error_budget: float | None = None, **found: Any
 
 
 def explain_reason(reason: str) -> str:
-    """What a reason for review means, in a clause."""
     return REVIEW_REASONS.get(reason.partition(" for ")[0], reason)
 
 
@@ -160,8 +156,8 @@ def review_later(
 ) -> tuple[np.ndarray, np.ndarray]:
     """How sure the labels of later documents are, and why each needs review, '' where it does not.
 
-    ``probabilities`` are calibrated, ``codes`` the labels' columns, ``groups`` names of new groups ('' for none),
-    ``unknown`` marks documents without a known term. ``unverified``: nothing says how often these labels are right.
+    ``probabilities`` are calibrated, ``groups`` are '' for none, ``unknown`` marks documents without a known term.
+    ``unverified``: nothing says how often these labels are right.
     """
     confidence = lower_confidence_in_groups(probabilities[np.arange(len(codes)), codes], groups)
     cautious = confidence

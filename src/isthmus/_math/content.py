@@ -18,9 +18,7 @@ _BLOCK = 1 << 15  # numbers mixed in one go: they stay in the cache
 
 
 def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
-    """Row numbers in the order of a hash of the rows' contents; rows alike are ordered by the numbers ``more``.
-
-    Two rows that no key tells apart are the same row twice: their places do not matter.
+    """Row numbers in the order of a hash of the rows' contents; equal rows are ordered by the numbers ``more``.
 
     >>> rows = ["c", "a", "b"]
     >>> first = [rows[i] for i in content_order(rows)]

@@ -17,10 +17,7 @@ def entropy(weights: ArrayLike) -> float:
 
 
 def mutual_information(table: ArrayLike) -> float:
-    """Mutual information of the rows and columns of a table of non-negative weights.
-
-    I(X;Y) = Σ p(x,y)·log( p(x,y) / (p(x)·p(y)) ). Rows or columns without weight add nothing.
-    """
+    """I(X;Y) = Σ p(x,y)·log( p(x,y) / (p(x)·p(y)) ) of a table of non-negative weights."""
     joint = np.asarray(table, dtype=np.float64)
     total = joint.sum()
     if total <= 0:
@@ -33,10 +30,7 @@ def mutual_information(table: ArrayLike) -> float:
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
-    """Kullback–Leibler divergence D(p‖q) of two distributions given by weights.
-
-    Infinite where ``p`` has weight and ``q`` has none: smooth ``q`` first where that is not wanted.
-    """
+    """D(p‖q) of two distributions given by weights; infinite where ``p`` has weight and ``q`` has none."""
     a = np.asarray(p, dtype=np.float64).ravel()
     b = np.asarray(q, dtype=np.float64).ravel()
     a, b = a / a.sum(), b / b.sum()
@@ -49,8 +43,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
 def domain_divergence(source_counts: ArrayLike, target_counts: ArrayLike, *, smoothing: float = 1.0) -> float:
     """D(source‖target) between the word distributions of two domains, each word count raised by ``smoothing``.
 
-    Without smoothing one word that only the source knows makes the divergence infinite; Dai et al. (KDD 2007) use
-    Laplace smoothing throughout.
+    Without it, one word that only the source knows makes the divergence infinite; Dai et al. (KDD 2007) smooth, too.
     """
     source = np.asarray(source_counts, dtype=np.float64).ravel() + smoothing
     target = np.asarray(target_counts, dtype=np.float64).ravel() + smoothing

@@ -23,7 +23,7 @@ def row_blocks(n_rows: int, size: int) -> Sequence[slice]:
 def scale_to_unit(X: sp.csr_matrix) -> None:
     """Rows of a CSR matrix to length one, in place; empty rows stay empty.
 
-    A row's squares are added one after the other, so that rows of any number of matrices agree to the last bit.
+    Squares are added one after the other, so that rows of any number of matrices agree to the last bit.
     """
     rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
     lengths = np.sqrt(np.bincount(rows, weights=X.data * X.data, minlength=X.shape[0]))

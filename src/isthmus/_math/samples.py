@@ -28,8 +28,8 @@ def two_sided_z(confidence: float) -> float:
 def effective_size(n: int, population: int | None) -> float:
     """Rows drawn from an endless population that would tell as much as ``n`` drawn without replacement.
 
-    n·(N − 1)/(N − n), which is the finite population correction turned round: a share's variance p(1 − p)/n shrinks by
-    (N − n)/(N − 1). Infinite where all were drawn; ``n`` itself where ``population`` is None.
+    n·(N − 1)/(N − n), the finite population correction turned round: infinite where all were drawn, ``n`` where
+    ``population`` is None.
     """
     if population is None:
         return float(n)
@@ -47,9 +47,8 @@ def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
 def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[float, float]:
     """Ends of the interval for the difference of two shares that were counted in the same rows.
 
-    ``more`` and ``fewer`` are the shares of rows that only the first, only the second count has; ``n`` may be an
-    effective size. One row is added on either side (Bonett and Price 2012), so that the interval does not collapse
-    where the sample shows no difference.
+    ``more`` and ``fewer`` are the shares of rows that only the first, only the second count has. One row is added on
+    either side (Bonett and Price 2012), so that the interval does not collapse where the sample shows no difference.
     """
     plus, minus = (more + 1 / n) / (1 + 2 / n), (fewer + 1 / n) / (1 + 2 / n)
     half = z * sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))
@@ -57,18 +56,14 @@ def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[floa
 
 
 def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.ndarray:
-    """How strongly ``n`` documents drawn at random speak against more than ``budget`` wrong: the log of an e-value.
+    """Log of an e-value against more than ``budget`` wrong, from ``n`` documents drawn at random.
 
     The likelihood of ``wrong`` among ``n`` under error rates below the budget (their density falls as 1/√rate), over
-    its likelihood with the fewest wrong labels that break the budget, drawn without replacement. Wrong labels that
-    were found do not count any more: the budget is one for the other documents. If it is broken, the chance that the
-    e-value ever reaches 1/α, however long one reads, is at most α (Ville's inequality, for each number of wrong
-    labels); it does not depend on the order of the documents.
+    its likelihood with the fewest wrong labels that break the budget, drawn without replacement. Wrong labels that were
+    found no longer count: the budget is for the other documents. If it is broken, the chance that the e-value ever
+    reaches 1/α is at most α (Ville's inequality, for each number of wrong labels), in whatever order documents are
+    read.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus._math.samples import budget_evidence
     >>> [int(budget_evidence(wrong, 70, 1000, 0.1) >= np.log(20)) for wrong in (0, 1, 2)]
     [1, 1, 0]
     """

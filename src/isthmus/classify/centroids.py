@@ -33,7 +33,6 @@ class CentredRows:
         return cls(rows, mean, scale)
 
     def dot(self, directions: np.ndarray) -> np.ndarray:
-        """Inner products with each row of ``directions``."""
         return self.scale[:, None] * (self.rows @ directions.T - self.mean @ directions.T)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
@@ -56,8 +55,8 @@ def settle(
     """Let class centroids move from where the source has them to where the target's rows are.
 
     In turn each target row goes to the most similar centroid, and each centroid becomes the direction of
-    ``source_weight`` · (the source's centroid) + (1 − ``source_weight``) · (the mean of its target rows). Returns the
-    centroids, each row's class, the mean similarity step by step, and whether the rows came to rest.
+    ``source_weight`` · (the source's centroid) + (1 − ``source_weight``) · (the mean of its target rows). Returns
+    centroids, classes of rows, the mean similarity of each step, and whether the rows came to rest.
     """
     centroids = source
     codes = np.full(len(target.scale), -1)

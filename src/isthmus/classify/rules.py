@@ -42,7 +42,6 @@ class LinearRule:
     power: float = 1.0
 
     def scores(self, X: Any) -> np.ndarray:
-        """One score per row and class."""
         decision = X @ self.coef.T + self.intercept
         if self.link == "margin":
             return self.power * two_columns(decision)
@@ -76,7 +75,6 @@ class CentroidRule:
     power: float
 
     def scores(self, X: Any) -> np.ndarray:
-        """One score per row and class."""
         return self.power * CentredRows.about(X, self.mean).dot(self.centroids)
 
 
@@ -94,11 +92,9 @@ class CoClusterRule:
     n_classes: int
 
     def scores(self, X: Any) -> np.ndarray:
-        """One score per row and class."""
         return self.of_rows(RowBlock.of(sp.csr_matrix(X)))
 
     def of_rows(self, rows: RowBlock) -> np.ndarray:
-        """One score per row and class of a block."""
         return self.by_class(self.power * per_length(*self.raw(rows), self.length_power))
 
     def raw(self, rows: RowBlock) -> tuple[np.ndarray, np.ndarray]:
@@ -129,11 +125,9 @@ class ProjectionRule:
     intercept: np.ndarray | None = None
 
     def scores(self, X: Any) -> np.ndarray:
-        """One score per row and class."""
         return self.of_features(project_rows(X, self.term_class, self.weight, len(self.prior)))
 
     def of_features(self, features: np.ndarray) -> np.ndarray:
-        """One score per class from one feature per class."""
         shares, moved = class_shares(features), np.log(self.prior / self.source_prior)
         if self.coef is not None:
             return self.power * (shares @ self.coef.T + self.intercept) + moved
@@ -160,12 +154,10 @@ class DualRule:
     labelled_words_: np.ndarray  # columns
 
     def scores(self, X: Any) -> np.ndarray:
-        """One score per row and class."""
         X = unit_rows(X) if self.unit else X
         return self.sharpness * comparable(np.asarray(X @ self.weights), self.moments)
 
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Probability of each class for each row."""
         return softmax(self.scores(X))
 
 
@@ -185,7 +177,6 @@ class NamesRule:
     power: float
 
     def scores(self, X: Any) -> np.ndarray:
-        """One score per row and class."""
         return self.power * (centred_rows(X, self.components, self.mean)[0] @ self.weights + self.intercepts)
 
 
@@ -221,12 +212,10 @@ class StringRule:
     power: float
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """One score per text and class."""
         rows = self.bend(self._compare(texts))
         return (rows @ self.weights + self.offset) * self.power
 
     def _compare(self, texts: Sequence[str]) -> np.ndarray:
-        """The normalised kernel of new texts with the fitted ones."""
         if len(texts) > FEW:
             codes, offsets = self._encode([*self.texts, *texts], known=len(self.texts))
             lo, hi = self.lengths
@@ -245,7 +234,6 @@ class StringRule:
 
     @cached_property
     def _known(self) -> tuple[np.ndarray, np.ndarray]:
-        """The fitted texts as code points."""
         return self._encode(self.texts, known=len(self.texts))
 
     @cached_property

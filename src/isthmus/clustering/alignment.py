@@ -61,8 +61,8 @@ def source_groups(X: sp.csr_matrix, codes: np.ndarray, collections: np.ndarray) 
 def match_weights(similarity: np.ndarray, collections: np.ndarray) -> np.ndarray:
     """Match weights δ (clusters × groups): the best one-to-one match within each source collection, 0 elsewhere.
 
-    A cluster that several collections match is drawn to all of them; their weights are then shares, so that the whole
-    pull is the strength-weighted mean of the strengths and equals δ when there is one collection.
+    For a cluster that several collections match, weights are shared out: the whole pull is the strength-weighted mean
+    of the strengths.
     """
     weights = np.zeros_like(similarity)
     for collection in np.unique(collections):
@@ -81,9 +81,8 @@ def share_pull(weights: np.ndarray) -> np.ndarray:
 class Aligner:
     """Step b of an iteration: cross-domain similarities, matching, and the pull that follows from it.
 
-    Centres share most of their weight in words that are common everywhere, so the similarity of unrelated groups is far
-    from zero. The *contrast* of a pair compares instead what sets each apart in its own domain: the cosine of the
-    centres after the domain's mean is taken away. Unrelated pairs lie around zero; below ``min_contrast`` a pair is not
+    Words that are common everywhere make unrelated groups similar. The *contrast* of a pair is the cosine of the
+    centres after each domain's mean is taken away: about zero for unrelated pairs. Below ``min_contrast`` a pair is not
     matched (-1 matches all, as in the paper). Centres are drawn along the target's words only, since the others cannot
     bring a document nearer, or with ``own_words=False`` along all words of the source, as in the paper. ``warmup``:
     plain iterations before the first alignment.
@@ -135,7 +134,6 @@ class Aligner:
         return unit_rows(spread - self._spread_mean) @ self._source_contrast.T
 
     def weights(self, centers: np.ndarray) -> np.ndarray:
-        """Match weights δ of these centres."""
         spread = self._spread(centers)
         similarity = self._similarities(spread)
         if self.min_contrast > -1 and len(self.groups) > 1 and len(centers) > 1:

@@ -18,8 +18,8 @@ ONE = 1 << 20
 def fit_passes(model: CrossGuidedKMeans, passes: Passes, max_iter: int) -> CrossGuidedKMeans:
     """Fit ``model`` on the samples of both domains, then let all target documents settle; ``n_iter_`` counts passes.
 
-    The sample gives the number of clusters, the starts and the words by which the domains are compared. Then all target
-    documents are assigned and all centres estimated again and drawn to the source's groups, until none changes.
+    The sample gives the number of clusters, the starts and the words by which the domains are compared. Then
+    assignment, means and pull alternate over all target documents until no document moves.
     """
     idf = model.idf_ = passes.idf
     samples = passes.sample, passes.target_sample

@@ -134,12 +134,11 @@ def choose_guidance(
     """Weight of the source under which words that took no part describe the clusters best, and a table of all tried.
 
     The vocabulary is split in two at random. One half groups the target under every weight, from one start; in the
-    other half each document is compared with the rest of its cluster. A pull that joins what belongs together brings
-    unseen words together too, and a misleading one scatters them. The usual 0.5 stays unless a paired t-test over the
-    ten halves puts another weight ahead at 99 percent, the level of the paper's own tests.
+    other each document is compared with the rest of its cluster. 0.5 stays unless a paired t-test over the ten halves
+    puts another weight ahead at 99 percent, the level of the paper's own tests.
 
-    ``settings`` are those of :func:`isthmus.clustering.run.prepare`. Pivots are not weighed here, and other words not
-    carried over to them, which hardly changes clusters.
+    ``settings`` are those of :func:`isthmus.clustering.run.prepare`, but without weights of pivots and without
+    projection, which hardly change clusters.
     """
     rng = check_random_state(random_state)
     rows = _some(source.shape[0], rng)
@@ -216,10 +215,9 @@ def choose_n_clusters(
 ) -> tuple[int, list[dict]]:
     """Number of target clusters whose last one gains as little as the source's last group, and a table of all tried.
 
-    More clusters always lower the mean divergence J(k). What a cluster must gain to be worth having is read off the
-    source: at the source's own number of groups k′, its k-means curve has the slope λ (the mean gain per cluster where
-    k′ is below 2). The target gets the k that minimises J(k) + λ·k. Both curves are taken on samples of one size,
-    because chance alone lowers J more in few rows.
+    More clusters always lower the mean divergence J(k). The source's k-means curve has the slope λ at its own number of
+    groups k′ (the mean gain per cluster where k′ is below 2); the target gets the k that minimises J(k) + λ·k. Both
+    curves are taken on samples of one size, because chance alone lowers J more in few rows.
     """
     rng = check_random_state(random_state)
     size = min(_SAMPLE, target.shape[0], source.shape[0] if source is not None else _SAMPLE)
@@ -248,8 +246,8 @@ def choose_n_clusters(
 def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=0) -> int:
     """How many source groups plainly have a counterpart in the target: a lower bound on its number of clusters.
 
-    The target is grouped under guidance into as many clusters as the largest source collection has groups; a cluster
-    counts when the contrast between its documents' mean and the group it is aligned with reaches 0.15.
+    The target is grouped under guidance into as many clusters as the largest source collection has groups; those whose
+    contrast with the group they are aligned with reaches 0.15 are counted.
     """
     if prepared.aligner is None:
         return 0

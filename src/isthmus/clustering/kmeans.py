@@ -41,8 +41,6 @@ class ClusterSums:
 
 @dataclass
 class KMeansRun:
-    """One run from one start."""
-
     centers: np.ndarray
     labels: np.ndarray
     counts: np.ndarray
@@ -57,8 +55,8 @@ class KMeansRun:
 class Pull:
     """Where centres are drawn to: ``weights`` (clusters × anchors) and the ``anchors`` themselves, in row space.
 
-    ``similarity(centers)`` gives the similarities of centres and anchors (clusters × anchors) in the space in which the
-    two domains are compared; equation (2) measures the pull there. Without it the distance is that of row space.
+    ``similarity(centers)`` (clusters × anchors) is that of the space in which the domains are compared; equation (2)
+    measures the pull there, or without it by the distance in row space.
     """
 
     weights: np.ndarray
@@ -71,7 +69,6 @@ class Pull:
 
     @property
     def pairs(self) -> np.ndarray:
-        """Which cluster is drawn to which anchor."""
         return self.weights > 0
 
     def divergence(self, centers: np.ndarray, counts: np.ndarray, *, cosine: bool = False) -> float:
@@ -97,8 +94,7 @@ def assign_rows(
 ) -> tuple[np.ndarray, np.ndarray, ClusterSums]:
     """Nearest centre of every row, the squared distance to it, and the statistics of all blocks added up.
 
-    ``cosine`` compares with the direction of the centres only: among unit vectors the squared Euclidean distance is
-    2·(1 − cosine), so one kernel serves both.
+    ``cosine`` takes the direction of the centres only: among unit vectors the squared distance is 2·(1 − cosine).
     """
     from isthmus.clustering.kmeans_kernels import assign_and_add
 
@@ -153,9 +149,8 @@ def kmeans(
 
     ``align(centers, iteration)`` gives the :class:`Pull` of an iteration or None, ``guidance`` is its weight 1 − α; in
     the first ``boost_iter`` guided iterations the odds (1 − α)/α are multiplied by ``boost``. ``cosine`` compares
-    directions of rows of length one; centres stay means, as the paper's update has them. It stops when the squared
-    movement of all centres together is not larger than ``tol``. ``history`` holds the combined divergence of equation
-    (2).
+    directions of rows of length one; centres stay means, as in the paper. ``tol``: squared movement of all centres
+    together at which it stops. ``history`` holds the combined divergence of equation (2).
     """
     centers = np.array(start, dtype=np.float64)
     norms = row_norms(X, squared=True) if norms is None else norms
@@ -199,10 +194,9 @@ def boosted_guidance(guidance: float, boost: float) -> float:
 
 
 def pulled_means(stats: ClusterSums, centers: np.ndarray, pull: Pull | None, guidance: float) -> np.ndarray:
-    """Equation (3): mean of the cluster's rows and of the anchors it is aligned with, each with its weight.
+    """Equation (3): weighted mean of the cluster's mean (α) and the anchors ((1 − α)·δ); the number of rows cancels.
 
-    The number of rows cancels, so the new centre is a weighted mean of the cluster's mean (weight α) and the anchors
-    (weight (1 − α)·δ). A cluster that no row chose stays where it is.
+    A cluster that no row chose stays where it is.
     """
     means = stats.means(centers)
     if pull is None or guidance == 0:

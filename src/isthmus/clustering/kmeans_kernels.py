@@ -11,8 +11,8 @@ from isthmus._math.compiled import compiled
 def assign_and_add(data, indices, indptr, centers_by_word, center_norms, labels, distances, sums, counts):
     """One pass over the non-zeros of a block of rows: nearest centre of each row, then the row into that centre's sum.
 
-    ``centers_by_word`` has one row per word and one column per cluster, so that a non-zero touches one stretch of
-    memory for all clusters. ``distances`` gets ‖c‖² − 2·x·c of the nearest centre; the caller adds ‖x‖².
+    ``centers_by_word`` is words × clusters, so that a non-zero touches one stretch of memory. ``distances`` gets ‖c‖² −
+    2·x·c of the nearest centre; the caller adds ‖x‖².
     """
     n_clusters = centers_by_word.shape[1]
     products = np.empty(n_clusters)

@@ -20,11 +20,7 @@ from isthmus.shift.similarity import cross_similarity
 
 
 def initial_centers(X: sp.csr_matrix, n_clusters: int, init="k-means++", random_state=None) -> np.ndarray:
-    """Rows of ``X`` to start from: at random ("random"), far from each other ("k-means++"), or the array that is given.
-
-    >>> initial_centers(sp.csr_matrix([[1.0, 0.0], [0.0, 1.0]]), 2, "random", 0).sum().item()
-    2.0
-    """
+    """Rows of ``X`` to start from: at random ("random"), far from each other ("k-means++"), or the array given."""
     if not isinstance(init, str):
         centers = np.asarray(init.toarray() if sp.issparse(init) else init, dtype=np.float64)
         if centers.shape != (n_clusters, X.shape[1]):
@@ -110,7 +106,7 @@ def prepare(
 
 
 def clean_rows(X) -> sp.csr_matrix:
-    """CSR rows without stored zeros and repeated entries, which would hide empty rows and spoil lengths."""
+    """CSR rows without stored zeros and repeated entries."""
     X = sp.csr_matrix(X, dtype=np.float64)
     if X.has_canonical_format and np.all(X.data):
         return X

@@ -1,8 +1,8 @@
 """Compiled loops over the documents of a block.
 
-Every sum over documents is one of integers: counts, or values in fixed point. Such a sum is the same to the last bit
-however the documents are cut into blocks, whoever adds them and in which order, which no sum of floats is. What is done
-to one document reads that document alone, one entry after the other.
+Every sum over documents is one of integers (counts, or values in fixed point): the same to the last bit however the
+documents are cut into blocks and in whatever order they are added. What is done to one document reads that document
+alone, one entry after the other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from isthmus._math.compiled import compiled
 
 @compiled
 def weigh_rows(indptr, indices, counts, idf, logs):
-    """tf-idf of length one; ``logs`` holds 1 + log(count) of every count, or the counts themselves."""
+    """As in :mod:`isthmus.features.block_loops`."""
     values = np.empty(counts.shape[0])
     for row in range(indptr.shape[0] - 1):
         square = 0.0
@@ -32,7 +32,6 @@ def weigh_rows(indptr, indices, counts, idf, logs):
 
 @compiled
 def row_scores(indptr, indices, values, weights, bias):
-    """Σ value · weights[term, class] + bias, entry by entry."""
     n_classes = weights.shape[1]
     scores = np.empty((indptr.shape[0] - 1, n_classes))
     for row in range(indptr.shape[0] - 1):
@@ -65,7 +64,6 @@ def best_classes(scores, power):
 
 @compiled
 def log_softmax(scores):
-    """Logarithms of probabilities, row by row."""
     out = np.empty_like(scores)
     for row in range(scores.shape[0]):
         highest = scores[row, 0]
@@ -91,7 +89,6 @@ def histogram(labels, values, n_classes, bins):
 
 @compiled
 def add_under(indptr, indices, weights, labels, table):
-    """Integer weights of the entries added to the column of their row's label; rows of label -1 are left out."""
     for row in range(indptr.shape[0] - 1):
         if labels[row] >= 0:
             for at in range(indptr[row], indptr[row + 1]):
@@ -137,8 +134,7 @@ def leading_shares(features):
 def best_by_weights(indptr, indices, counts, column, idf, weights, bias):
     """Place with the largest score of each row's tf-idf, rows of length one and 1 + log(count), the first of equals.
 
-    ``column`` leads from the vocabulary to the few terms that weigh something, -1 for the others: their tables stay in
-    the fastest memory.
+    ``column`` leads to the few terms that weigh something, -1 for the others, so that their tables stay in fast memory.
     """
     best = np.zeros(indptr.shape[0] - 1, np.int32)
     scores = np.empty(bias.shape[0])

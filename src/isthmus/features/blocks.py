@@ -1,8 +1,8 @@
 """Documents in blocks: what an estimator's statistics are taken from, and who feeds them.
 
-An estimator that can be fitted from blocks has three parts: statistics of one block (a function of the block), their
-sum (``+``, integers, so that neither the cut into blocks nor the order matters) and a finish. ``fit_passes`` asks for
-such sums, as often as the method needs, and never sees where the blocks lie: in memory, in files or on a cluster.
+An estimator that can be fitted from blocks has three parts: statistics of one block, their sum (``+``, integers, so
+that neither the cut into blocks nor the order matters) and a finish. ``fit_passes`` asks for such sums and never sees
+where the blocks lie: in memory, in files or on a cluster.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class RowBlock:
         return len(self.indptr) - 1
 
     def matrix(self, values: np.ndarray | None = None) -> sp.csr_matrix:
-        """As a CSR matrix of floats: the counts, or other values of the same entries."""
+        """A CSR matrix of floats: the counts, or other values of the same entries."""
         data = self.counts.astype(np.float64) if values is None else values
         matrix = sp.csr_matrix((data, self.indices, self.indptr), (len(self), self.n_columns))
         matrix.has_canonical_format = True
@@ -66,7 +66,7 @@ class Block(Protocol):
 
     @property
     def rows(self) -> RowBlock:
-        """Its documents over the vocabulary."""
+        """Over the vocabulary."""
         ...
 
     @property
@@ -78,26 +78,14 @@ class Block(Protocol):
 
     def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None: ...
 
-    def kept(self, name: str) -> Mapping[str, np.ndarray] | None:
-        """What was kept under this name, None where nothing was."""
-        ...
+    def kept(self, name: str) -> Mapping[str, np.ndarray] | None: ...
 
 
 class Passes(Protocol):
     """Feeds the blocks of both domains to a fit.
 
-    Attributes
-    ----------
-    classes : ndarray
-        Sorted class names.
-    n_columns, n_source, n_target : int
-        Columns of the vocabulary, documents of each side.
-    idf : ndarray
-        Of each column, over the documents of both sides.
-    languages : tuple of str
-    sample, target_sample : Block
-        Some documents of each side, the same however the blocks are cut: what one number is placed by.
-    random_state : int
+    ``classes`` are sorted; ``idf`` is over the documents of both sides; ``sample`` and ``target_sample`` are some
+    documents of each side, the same however the blocks are cut.
     """
 
     classes: np.ndarray
@@ -133,7 +121,7 @@ class Passes(Protocol):
 
 @dataclass
 class MemoryBlock:
-    """A block in memory: rows that are made when they are asked for, texts, and what passes left with it."""
+    """A block in memory; rows are made when they are asked for."""
 
     side: str
     make_rows: Callable[[], RowBlock]
@@ -157,7 +145,7 @@ class MemoryBlock:
 
 @dataclass
 class MemoryPasses:
-    """CSR rows in memory, without repeated entries, as one block of each side."""
+    """CSR rows without repeated entries, as one block of each side."""
 
     source: sp.csr_matrix
     target: sp.csr_matrix
@@ -205,7 +193,6 @@ class MemoryPasses:
 
 
 def add_tuples(a: Any, b: Any) -> tuple:
-    """Two tuples of sums, member by member."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
@@ -214,8 +201,7 @@ class ClassCounts:
     """Term statistics of rows under their classes; ``+`` adds blocks, in any order.
 
     Counting and merging go through the whole vocabulary, however few the rows. Rows therefore wait until they have some
-    entries for each of its columns: a document costs the same with any number of terms. Before counts travel to another
-    process, nothing waits any more.
+    entries for each of its columns, or until counts travel to another process.
     """
 
     n_columns: int
@@ -226,7 +212,6 @@ class ClassCounts:
 
     @classmethod
     def of(cls, block: RowBlock, rows: np.ndarray, codes: np.ndarray, n_classes: int) -> ClassCounts:
-        """Counts of some rows of a block, each under a class."""
         shape = len(block), block.n_columns
         taken = sp.csr_matrix((block.counts, block.indices, block.indptr), shape)[rows]
         return cls(block.n_columns, n_classes, (taken,), (codes,))
@@ -240,7 +225,6 @@ class ClassCounts:
         return both if entries < max(_FEWEST, _PER_COLUMN * self.n_columns) else both._with_none_waiting()
 
     def total(self) -> TermStatistics:
-        """The statistics of all rows."""
         if self.counted is not None and not self.rows:
             return self.counted
         rows = sp.vstack([sp.csr_matrix((0, self.n_columns)), *self.rows], format="csr", dtype=np.float64)
@@ -267,9 +251,9 @@ def as_bins(values: np.ndarray) -> np.ndarray:
 
 
 def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
-    """For each class the step from which up lies at least this share of its rows.
+    """For each class the step from which up lies at least this share of its rows; -1 for a class without rows.
 
-    ``counts`` has the rows of each class at each step. Of a class without rows none is sure enough: -1.
+    ``counts`` is classes × steps.
     """
     above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     wanted = np.ceil(share * counts.sum(axis=1))

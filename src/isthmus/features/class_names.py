@@ -41,8 +41,6 @@ _TAIL = re.compile(r"\d+$")
 
 @dataclass(frozen=True)
 class ClassName:
-    """A class as it was given."""
-
     name: Any  # the class itself, as labels have it
     words: tuple[str, ...] = ()  # words that its name is read as; none for a code
     description: str = ""  # further words, or a sentence; empty where none was given
@@ -56,8 +54,8 @@ class ClassName:
 def read_name(name: Any) -> tuple[str, ...]:
     """Words of a class's name; none where the name is a code or says nothing about documents.
 
-    Parts are separated by anything but letters and digits, or by a capital within a word; common abbreviations are
-    written out and words that only join others are left out.
+    Anything but letters and digits separates, as does a capital within a word; abbreviations are written out, words
+    that only join others are left out.
 
     >>> read_name("sci/tech"), read_name("affected_individuals"), read_name("Sports & Outdoors")
     (('science', 'technology'), ('affected', 'individuals'), ('sports', 'outdoors'))
@@ -99,9 +97,8 @@ def split_description(given: str) -> tuple[str, str]:
 def read_classes(classes: Any, known: Iterable = ()) -> dict[Any, ClassName]:
     """Every accepted form of ``classes`` as class → :class:`ClassName`, in the order given.
 
-    Names; or ``"name: words"``; or ``{name: words}`` with words as one text, a sequence of words, or None. A name that
-    is one of the ``known`` classes of labelled documents is never split at a colon, and each of those is read by its
-    own name unless ``classes`` says more.
+    Names; or ``"name: words"``; or ``{name: words}`` with words as one text, a sequence, or None. ``known`` classes are
+    never split at a colon, and are added by their own names.
 
     >>> found = read_classes({"business": ["shares", "market"], "C13": "rules of the European Union"}, known=["sport"])
     >>> {name: one.text for name, one in found.items()}
@@ -118,9 +115,6 @@ def read_classes(classes: Any, known: Iterable = ()) -> dict[Any, ClassName]:
 def class_texts(classes: Any, known: Iterable = ()) -> dict[Any, str]:
     """The description of each class that was given, '' where there is none; parameters as for :func:`read_classes`.
 
-    Examples
-    --------
-    >>> from isthmus.features.class_names import class_texts
     >>> class_texts(["sport", "business: shares", "law: court"], known=["law: court"])
     {'sport': '', 'business': 'shares', 'law: court': ''}
     """

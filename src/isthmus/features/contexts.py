@@ -21,8 +21,6 @@ _CELLS = 10_000_000
 
 @dataclass(frozen=True)
 class Contexts:
-    """Context counts of every word in the two domains."""
-
     # which words (columns of the document matrix) serve as context: pivots that are frequent in both domains
     columns: np.ndarray
     source: sp.csr_matrix  # how often a word and a context word occur together in that domain
@@ -50,7 +48,7 @@ def context_words(source: sp.csr_matrix, target: sp.csr_matrix, limit: int = 1_0
 def document_contexts(source: sp.csr_matrix, target: sp.csr_matrix, *, limit: int | None = None) -> Contexts:
     """Contexts where word order is not known: two words meet when a document holds both.
 
-    ``limit`` context words; left out, 1,000 or as many as keep the table below ten million cells.
+    ``limit`` context words; by default 1,000 or as many as keep the table below ten million cells.
     """
     columns = context_words(source, target, limit or min(1_000, max(50, _CELLS // source.shape[1])))
     return Contexts(columns, _meet_in_documents(source, columns), _meet_in_documents(target, columns), "document")
@@ -73,8 +71,7 @@ def window_contexts(
 ) -> Contexts:
     """Contexts from running text: two words meet when at most ``window`` tokens lie between their positions.
 
-    Words that are not in ``vocabulary`` keep their place in the text but are not counted; ``columns`` are the context
-    words.
+    Words outside ``vocabulary`` keep their place in the text but are not counted.
 
     >>> words = {"loud": 0, "engine": 1, "new": 2}
     >>> found = window_contexts([["loud", "engine"]], [["new", "engine"]], words, [0, 1, 2], window=1)
@@ -124,7 +121,7 @@ def _without_self(contexts: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix
 def weigh_contexts(contexts: sp.csr_matrix, counts: str = "log") -> sp.csr_matrix:
     """tf-idf of context counts: a context word that goes with every word says little about any.
 
-    ``counts``: "log" takes log(1 + count), "plain" the count itself, as the paper's tf does.
+    ``counts``: "log" for log(1 + count), "plain" for the count, as in the paper.
     """
     used = int(np.count_nonzero(np.diff(contexts.indptr)))
     idf = smooth_idf(document_frequency(contexts), used)
@@ -136,7 +133,7 @@ def weigh_contexts(contexts: sp.csr_matrix, counts: str = "log") -> sp.csr_matri
 
 
 def pivot_weights(contexts: Contexts, pivots: np.ndarray, *, smoothing: float = 0.1, counts: str = "log") -> np.ndarray:
-    """How far each pivot keeps the same company in both domains: (cosine + λ) / (1 + λ), in [λ/(1+λ), 1].
+    """How far each pivot keeps the same company in both domains: (cosine + λ) / (1 + λ).
 
     λ keeps rare pivots, whose few contexts need not overlap, from being switched off.
     """
@@ -153,9 +150,8 @@ def projection_matrix(
 ) -> sp.csr_matrix:
     """How the weight of every non-pivot word is spread over pivots: rows of weighted contexts that sum to one.
 
-    Rows are words, columns are positions in ``pivots``; rows of pivots, and of words without context, are empty.
-    Contexts may have been counted on more documents than the pivots come from (those without a label, or beyond a
-    sample), so context words that are no pivots here are left out.
+    Rows are words, empty for pivots and words without context; columns are positions in ``pivots``. Contexts may have
+    been counted on further documents, so context words that are not pivots here are left out.
     """
     n_words = contexts.shape[0]
     columns = np.asarray(columns, dtype=np.int64)

@@ -45,7 +45,7 @@ _store: ContextVar[_Store | None] = ContextVar("isthmus_shared_counts", default=
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Keep tokens, counts and vectors inside the block for whoever asks again.
+    """Keep tokens, counts and vectors inside the block for the next call that asks for them.
 
     >>> with sharing():
     ...     shared("key", lambda: "made once"), shared("key", lambda: "never made")
@@ -85,12 +85,11 @@ class Tokens:
 
     @property
     def rows(self) -> np.ndarray:
-        """The text of each token."""
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
 
 def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Hashable) -> Tokens:
-    """All words of all texts; ``how`` says how ``read`` reads them, for those who share.
+    """All words of all texts; ``how`` identifies ``read`` for sharing.
 
     Texts that are all among the first that were read that way are not read again.
     """
@@ -120,7 +119,7 @@ def _take_tokens(tokens: Tokens, rows: np.ndarray) -> Tokens:
 
 
 def take_runs(ends: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Places of some of many runs that stand one after another, and where each of the chosen ones ends, 0 first.
+    """Places of some of many runs that stand one after another, and where each chosen one ends, 0 first.
 
     >>> [found.tolist() for found in take_runs(np.array([0, 2, 3, 6]), np.array([2, 0]))]
     [[3, 4, 5, 0, 1], [0, 3, 5]]
@@ -161,7 +160,7 @@ def count_terms(
 ) -> tuple[np.ndarray, sp.csr_matrix]:
     """Names and counts of the terms that ``keep`` chooses from the document frequencies, in the order of the names.
 
-    ``terms`` says what each distinct word counts as; None: it is left out, and its neighbours become neighbours.
+    ``terms`` says what each distinct word counts as; a word of None is left out, and its neighbours become neighbours.
     """
     names = list(dict.fromkeys(term for term in terms if term is not None))
     place = {name: number for number, name in enumerate(names)}

@@ -9,8 +9,7 @@ Names become models in one place, ``resolve_embedder``:
 * any other name: such a model that is on this machine already. Nothing is ever fetched.
 * a function from a list of texts to an array.
 
-:func:`embed_texts` gives the vectors, :class:`TextEmbedder` is the same as a scikit-learn transformer, and
-:func:`has_static_vectors` says whether ``"static"`` would work. Vectors of the slow models are kept on disk by content.
+Vectors of the slow models are kept on disk by content.
 """
 
 from __future__ import annotations
@@ -104,8 +103,6 @@ class ModelEmbedder:
 
 
 class FunctionEmbedder:
-    """A function of the caller."""
-
     fingerprint = ""
 
     def __init__(self, function: Callable[[list[str]], Any]):
@@ -138,7 +135,6 @@ class VectorTable:
         return cls([text_key(text) for text in first], rows[list(first.values())])
 
     def extended(self, texts: Sequence[str], vectors: Any) -> VectorTable:
-        """The same table with further texts."""
         more = VectorTable.of(texts, vectors)
         if more.vectors.shape[1] != self.vectors.shape[1]:
             raise DataError(
@@ -162,11 +158,7 @@ class VectorTable:
 
 
 def resolve_embedder(model: Any) -> Embedder:
-    """The model behind a name, a folder or a function; one sentence where there is none.
-
-    >>> resolve_embedder(lambda texts: np.array([[len(text)] for text in texts]))(["four"]).tolist()
-    [[4.0]]
-    """
+    """The model behind a name, a folder or a function; one sentence where there is none."""
     if isinstance(model, (StaticEmbedder, ModelEmbedder, FunctionEmbedder, VectorTable)):
         return model
     if callable(model):
@@ -254,8 +246,8 @@ def _hub_model(name: str) -> Embedder:
 class VectorCache:
     """Vectors on disk, found by the content of the text; one small file per call of a model.
 
-    Under ``ISTHMUS_CACHE``, or ``XDG_CACHE_HOME/isthmus``, or ``~/.cache/isthmus``; it may be deleted at any time, and
-    a disk that cannot be written to is no reason to stop.
+    Under ``ISTHMUS_CACHE``, or ``XDG_CACHE_HOME/isthmus``, or ``~/.cache/isthmus``; safe to delete at any time. A disk
+    that cannot be written to is no error.
     """
 
     def __init__(self, fingerprint: str):
@@ -264,7 +256,6 @@ class VectorCache:
         self.folder = (Path(base) if base else Path(home) / "isthmus") / "vectors" / fingerprint
 
     def read(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
-        """Vectors of those texts that have been seen before."""
         wanted = {text_key(text): text for text in texts}
         found: dict[str, np.ndarray] = {}
         for path in sorted(self.folder.glob("*.npz")) if self.folder.is_dir() else ():

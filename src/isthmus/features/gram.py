@@ -43,10 +43,10 @@ def ngram_gram(
     """Kernel matrix of n-grams of lengths lo..hi, summed over the lengths, and its raw diagonal.
 
     ``kind``: distinct shared n-grams ("presence"), smaller counts summed ("intersection"), products of counts summed
-    ("spectrum"). ``split``: 0 for all against all, otherwise sequences k.. (rows) against sequences ..k-1 (columns).
-    ``normalize`` divides by the root of the product of the two diagonal values; a sequence without any n-gram has
-    zeros, and one on the diagonal. ``out`` may be memory-mapped. ``small`` takes the scipy path or the compiled one
-    whatever the size; ``index`` was made of the same sequences elsewhere (on a GPU) and is asked for the rows.
+    ("spectrum"). ``split``: 0 for all against all, otherwise sequences k.. (rows) against ..k-1 (columns).
+    ``normalize`` divides by the root of the product of the two diagonal values; a sequence without n-grams has zeros,
+    and one on the diagonal. ``out`` may be memory-mapped. ``small`` forces the scipy path or the compiled one;
+    ``index`` was made of the same sequences elsewhere (on a GPU) and gives the rows.
     """
     n = len(offsets) - 1
     shape = (n - split, split) if split else (n, n)
@@ -375,7 +375,7 @@ _TABLE = 1 << 22  # entries up to which a number is looked up in a table; beyond
 def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
     """What each n-gram of a text adds to its kernel with each other text, by its counts there; its kernel with itself.
 
-    ``own`` has the counts in the text, ``counts`` is texts × n-grams.
+    ``own`` are the counts in the text, ``counts`` is texts × n-grams.
     """
     values = counts.copy()
     if kind == "presence":
@@ -407,7 +407,7 @@ def compare_few(
 ) -> np.ndarray:
     """The normalised kernel of a few sequences with others whose diagonal is known.
 
-    The others are walked through once per sequence instead of being sorted, and nothing has to be compiled.
+    Without sorting the others or compiling anything: they are walked through once per sequence.
     """
     roots = inverse_roots(np.asarray(diagonal))
     K = np.zeros((len(offsets) - 1, len(other_offsets) - 1))
@@ -425,8 +425,8 @@ def shared_ngrams(
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
     """The distinct n-grams of ``text`` as (place, length), how often it has each, and counts of sequences × n-grams.
 
-    An n-gram is the one that begins at the same place and is one symbol shorter, and a further symbol: places of the
-    others that begin with no n-gram of the text drop out length by length.
+    Each n-gram extends one that is a symbol shorter: places of the others that begin with no n-gram of the text drop
+    out length by length.
 
     >>> text, codes, offsets = np.array([1, 2, 1, 2]), np.array([1, 2, 3, 2, 1]), np.array([0, 3, 5])
     >>> places, own, counts = shared_ngrams(text, codes, offsets, 2, 2)

@@ -102,7 +102,6 @@ def spans(first: int, last: int, size: int) -> list[tuple[int, int]]:
 
 
 def to_host(array: Any) -> np.ndarray:
-    """A numpy array, wherever it was."""
     return array if isinstance(array, np.ndarray) else array.get()
 
 

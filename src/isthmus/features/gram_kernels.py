@@ -43,8 +43,8 @@ def trailing_zeros(typingctx, x):
 def common_bits(typingctx, matrix, j, i, n_words):
     """Bits that row j of a C-contiguous uint64 matrix shares with rows i, i+1, i+2, i+3; n_words a multiple of 4.
 
-    Written with 256-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte
-    holds 31 such counts), and row j is read once for four rows. Compilers do not find this in a loop over words.
+    In 256-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte holds 31 such
+    counts), and row j is read once for four rows. Compilers do not find this in a loop over words.
     """
 
     def build(context, builder, signature, args):
@@ -193,7 +193,7 @@ def radix_sort(key_a, pos_a, key_b, pos_b, bits):
 def shared_prefix(key, keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, docs):
     """Symbols each n-gram shares with the one before it, symbols left in its document (both ≤ hi), its document.
 
-    ``key`` has the first word of each; further ones are compared only where n-grams take several.
+    ``key`` has the first word of each; further ones are compared only where needed.
     """
     unused = 64 - bits * width
     lcp[0] = 0
@@ -292,10 +292,10 @@ def _collect_repeats(docs, start, end, split, lists, starts, weights, firsts, n_
 def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, lists, starts, weights, firsts, diag):
     """One list of documents per n-gram (per n-gram and occurrence number when ``counting``); returns how many.
 
-    ``before[t]`` is the last place before t with the same document: the document is new in every run that starts
-    later than that, one comparison for all lengths. Lists with one document only touch the diagonal. An n-gram whose
-    one-symbol extension occurs in as many documents has the same list (one contains the other): they are written
-    once with weight 2, and so on over the lengths.
+    ``before[t]`` is the last place before t with the same document: the document is new in every run that starts later,
+    one comparison for all lengths. Lists with one document only touch the diagonal. An n-gram whose one-symbol
+    extension occurs in as many documents has the same list: they are written once with weight 2, and so on over the
+    lengths.
     """
     levels, total = hi - lo + 1, len(docs)
     before = np.empty(total, np.int32)
@@ -354,7 +354,7 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, lists, starts, we
 def merge_lists(order, lists, starts, weights, dense_from, out, out_starts, out_weights):
     """Copy the lists in ``order`` (by first position), identical neighbours merged, dense ones left out.
 
-    Neighbouring n-grams of one phrase tend to have the same documents. Lists are compared element by element.
+    Neighbouring n-grams of one phrase tend to have the same documents.
     """
     kept = 0
     out_starts[0] = 0

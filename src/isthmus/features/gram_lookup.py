@@ -50,7 +50,7 @@ class NgramLookup:
     def presence(self, codes: np.ndarray) -> tuple[np.ndarray, int] | None:
         """Distinct n-grams that a sequence shares with each of the others, and how many it has.
 
-        None where it has more symbols that are new than there are numbers left.
+        None where it has more new symbols than there are numbers left.
         """
         ranks = np.minimum(np.searchsorted(self.symbols, codes), len(self.symbols) - 1)
         new = self.symbols[ranks] != codes
@@ -78,7 +78,7 @@ class NgramLookup:
         return normalize_kernel(K, np.array([size for _, size in known]), diagonal)
 
     def _count(self, keys: np.ndarray, beyond: np.ndarray) -> np.ndarray:
-        """How many of the n-grams each sequence has: keys from that of an n-gram to the one beyond are places of it.
+        """How many of the n-grams each sequence has: places from ``keys`` up to ``beyond`` are those of one n-gram.
 
         A sequence counts where it stands there for the first time.
         """

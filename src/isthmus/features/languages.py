@@ -94,8 +94,8 @@ def _identifier():
 def script_of(text: str) -> str | None:
     """Script most letters of a text are in; None for no letters.
 
-    An ideograph says as much as a word of some letters, so a few Latin names do not hide Chinese: a fifth of the
-    letters is enough. Kana among the ideographs make it Japanese: "kana".
+    A fifth of the letters is enough for ideographs, each of which says as much as a word of some letters. Kana among
+    them make it Japanese: "kana".
 
     >>> script_of("Привет, world"), script_of("发动机 KTM"), script_of("駅に止まる"), script_of("42")
     ('cyrillic', 'han', 'kana', None)
@@ -214,8 +214,7 @@ def _shares(sample: tuple[str, ...]) -> tuple[tuple[str, float], ...]:
 def plainly_english(texts: Sequence[str], *, in_order: bool = False) -> bool:
     """Whether nearly all texts of a sample are running English text.
 
-    No other language can then be one of the collection's, and the identifier, whose model takes a second to unpack,
-    need not be asked.
+    The identifier, whose model takes a second to unpack, is then not needed.
 
     >>> plainly_english(["the engine is loud and the seat was hard"]), plainly_english(["kettle lamp toaster"])
     (True, False)
@@ -253,7 +252,7 @@ def guess_language(texts: Sequence[str]) -> str:
 def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[str, ...]:
     """The languages a collection is read in, main one first: each of at least a tenth of its documents.
 
-    ``in_order``: the texts are sorted by content already.
+    ``in_order`` as for :func:`spread_sample`.
 
     >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
     ('de', 'en')
@@ -271,8 +270,8 @@ def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[s
 def _has_function_words(language: str, texts: Sequence[str]) -> bool:
     """Whether a collection holds any of the small words that every running text in a language holds.
 
-    An identifier names a language for codes and made-up words as well; reading those by that language's rules would
-    merge words that only look alike. Languages without a list, or without blanks between words, are believed.
+    An identifier names a language for codes and made-up words as well, and that language's rules would merge words that
+    only look alike. Languages without a list, or without blanks between words, pass.
     """
     small = stop_words(language)
     if language == "en" or not small:
@@ -357,7 +356,6 @@ def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
 
 
 def has_stop_words(language: str) -> bool:
-    """Whether a list of stop words is kept for a language."""
     import stopwordsiso
 
     return language in _SHARED_LISTS or stopwordsiso.has_lang(language)

@@ -62,7 +62,6 @@ def _file_of(language: str) -> Path | None:
 
 
 def has_lexicon(language: str) -> bool:
-    """Whether a lexicon of that language is installed."""
     return _file_of(language) is not None
 
 
@@ -70,8 +69,7 @@ def has_lexicon(language: str) -> bool:
 def read_lexicon(language: str = "en") -> Lexicon:
     """The installed lexicon of a language; raises :class:`MissingExtraError` where none is installed.
 
-    Only single words of letters are taken; spellings that differ in case are averaged, and words whose valence is next
-    to nothing are left out.
+    Single words of letters only; spellings that differ in case are averaged, words of next to no valence left out.
     """
     path = _file_of(language)
     if path is None:
@@ -107,8 +105,8 @@ _MOST_GRADES = 10
 def read_polarity(classes: Iterable) -> dict[Any, float] | None:
     """Valence from -1 to 1 of classes whose names say that they are verdicts; None unless all of them are.
 
-    Read are words for good and bad in several languages, thumbs and signs, and grades: stars, or numbers from a low to
-    a high end.
+    Words for good and bad in several languages, thumbs and signs, and grades: stars, or numbers from a low to a high
+    end.
 
     >>> read_polarity(["negative", "positive"]), read_polarity(["1 star", "3 stars", "5 stars"])
     ({'negative': -1.0, 'positive': 1.0}, {'1 star': -1.0, '3 stars': 0.0, '5 stars': 1.0})
@@ -164,9 +162,8 @@ def _read_grades(classes: list) -> dict[Any, float] | None:
 def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, dict[Any, float]]:
     """The lexicon's words as labelled words of polar classes, as ``word_labels`` takes them.
 
-    A word speaks for the class at its own end: the most positive class for a positive word, the most negative one for a
-    negative word, with full weight, since how strong words are is better learned from the documents. Classes in
-    between have no words.
+    A positive word speaks for the most positive class and a negative one for the most negative, with full weight, since
+    how strong words are is better learned from the documents.
 
     >>> label_words(Lexicon("own", "en", {"superb": 0.9, "awful": -0.5}), {"bad": -1.0, "good": 1.0})
     {'superb': {'good': 1.0}, 'awful': {'bad': 1.0}}

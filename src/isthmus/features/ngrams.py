@@ -11,8 +11,7 @@ from isthmus._utils import warn
 from isthmus.features.spelling import fold_width
 
 # -- Character n-grams as integers
-# Up to three code points fit into one 63-bit integer (21 bits each), so a collection of texts becomes one array of
-# keys; sorting does the rest. This is many times faster than slicing strings, and exact.
+# Up to three code points fit into one 63-bit integer (21 bits each): many times faster than slicing strings, and exact.
 
 
 BITS = 21
@@ -47,8 +46,8 @@ def code_points(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All characters but white space as one array of code points, the document each belongs to, and if it is a letter.
 
-    The texts are worked on as one, which is many times as fast as one by one; no rule of Unicode looks past the line
-    feeds between them. ``fold``: with :func:`isthmus.features.spelling.fold_width`.
+    The texts are worked on as one, many times as fast as one by one; no rule of Unicode looks past the line feeds
+    between them. ``fold``: with :func:`isthmus.features.spelling.fold_width`.
     """
     joined = "\n".join(texts)
     if joined.count("\n") >= len(texts):
@@ -69,7 +68,7 @@ def ngram_keys(
     """Keys of all n-grams of the given lengths (each at most 3), and the document of each.
 
     White space is dropped, so that segmented and unsegmented Chinese give the same n-grams. With ``words_only``
-    n-grams that hold anything but letters and digits are dropped, so punctuation separates.
+    punctuation separates.
     """
     points, document, usable = code_points(texts, lowercase=lowercase, fold=words_only)
     if not words_only:
@@ -98,7 +97,6 @@ def _is_letter(character: str) -> bool:
 
 
 def key_names(keys: np.ndarray) -> np.ndarray:
-    """The n-grams themselves, as strings."""
     mask = (1 << BITS) - 1
     parts = [(keys >> (BITS * place)) & mask for place in reversed(range(MAX_LENGTH))]
     return np.array(
@@ -110,7 +108,6 @@ def key_names(keys: np.ndarray) -> np.ndarray:
 
 
 def prepare_text(text: str, *, lowercase: bool = True, squeeze: bool = True) -> str:
-    """A text as a string kernel sees it."""
     text = text.lower() if lowercase else text
     return " ".join(text.split()) if squeeze else text
 
@@ -120,7 +117,7 @@ def encode_texts(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Code points of all texts and where each begins.
 
-    Warns of texts without any n-gram of ``shortest`` characters; the first ``known`` have been warned about before.
+    Warns of texts without any n-gram of ``shortest`` characters, but for the first ``known``.
     """
     texts = [prepare_text(text, lowercase=lowercase, squeeze=squeeze) for text in texts]
     offsets = np.zeros(len(texts) + 1, np.int64)

@@ -55,7 +55,6 @@ class Projection:
     n_classes: int
 
     def features(self, X) -> np.ndarray:
-        """One feature per class for each row: Σ tf(t, d) · weight(t) over the terms of the class."""
         return project_rows(X, self.term_class, self.weight, self.n_classes)
 
 
@@ -73,9 +72,8 @@ def project_terms(
     """Send each term to a class and weigh it; the parameters are those of :class:`isthmus.TermProjection`.
 
     With ``target``, sums over target documents under predicted classes, classes are compared within each domain only,
-    so that a word of the target's own style is not taken for a word of the class with the most target documents. The
-    association "any" (the paper's Eq. 2 and PRmax) does not look at the target. ``idf`` is used instead of that of
-    ``stats``.
+    so that a word of the target's own style is not taken for a word of the class with the most target documents; the
+    association "any" (the paper's Eq. 2 and PRmax) ignores it. ``idf`` replaces that of ``stats``.
     """
     summary = summarise(stats, target)
     if association == "any":
@@ -171,7 +169,6 @@ class TermProjector:
         return project_terms(stats, target, idf=idf, **{name: getattr(self, name) for name in names})
 
     def _store_terms(self, projection: Projection) -> None:
-        """Keep a projection, and the attributes that describe its terms."""
         self.projection_ = projection
         self.term_class_ = projection.term_class
         self.term_chi2_ = projection.summary.chi2

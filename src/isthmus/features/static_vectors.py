@@ -75,7 +75,6 @@ class StaticRows:
     fingerprint: str
 
     def __call__(self, texts: list[str]) -> np.ndarray:
-        """One row per text."""
         return check_fingerprint(need_static(), self.fingerprint)(list(texts))
 
 
@@ -120,8 +119,8 @@ class _WordTokens:
     def _cut(self, words: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Tokens of some words, one word after another, and how many each has.
 
-        In front of a word stands the sign of a blank, and no token has it behind a letter. So many words are cut as one
-        line, which takes a third of the time; not so where a word has that sign, or what may be a token by its name.
+        Many words are cut as one line, in a third of the time: a word begins with the sign of a blank, which no token
+        has behind a letter. Not so where a word has that sign, or what may be a token by its name.
         """
         size = _LINE if len(words) > _MANY else 1
         parts: list[str] = []

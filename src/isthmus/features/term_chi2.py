@@ -1,10 +1,8 @@
 """χ² of terms and classes, from one pass over rows.
 
-Everything the term projection needs from documents is a sum over them: how often each term occurs in each class and in
-how many documents. :func:`count_terms` takes that sum over a block of rows, ``+`` adds blocks (in any order, with the
-same result), ``-`` takes a block out again, and the functions below finish: χ² on documents or on occurrences, class,
-purity and discriminability of each term. Only (term, class) pairs that occur are stored: memory is linear in the
-non-zeros.
+All that the term projection needs from documents is how often each term occurs in each class and in how many documents.
+:func:`count_terms` counts a block of rows, ``+`` adds blocks in any order, ``-`` takes a block out again. Only (term,
+class) pairs that occur are stored: memory is linear in the non-zeros.
 """
 
 from __future__ import annotations
@@ -54,12 +52,10 @@ class TermStatistics:
 
     @property
     def class_occurrences(self) -> np.ndarray:
-        """Occurrences of all terms in each class."""
         return np.bincount(self.klass, weights=self.occurrences, minlength=self.n_classes)
 
     @property
     def document_frequency(self) -> np.ndarray:
-        """Documents in which each term occurs."""
         return self._term_sums(self.documents)
 
     @property
@@ -112,8 +108,6 @@ class TermStatistics:
 
 @dataclass(frozen=True)
 class TermSummary:
-    """What is known of each term once its χ² values are there."""
-
     klass: np.ndarray  # class of largest χ² among those the term is positively associated with; -1 where there is none
     chi2: np.ndarray  # χ² of the term with that class (χ²max of the paper, its Eq. 2)
     largest: np.ndarray  # largest χ² over all classes, negative association included
@@ -162,9 +156,8 @@ def project_rows(X: Any, term_class: np.ndarray, weight: np.ndarray, n_classes: 
 def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, level: str = "occurrences") -> TermSummary:
     """Class, χ² of that class, largest and total χ² of every term.
 
-    ``level`` says what the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one,
-    Eq. 1). With ``other``, documents of another domain, χ² is Mantel and Haenszel's, which compares classes within each
-    stratum only.
+    ``level`` is what the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one,
+    Eq. 1). With ``other``, documents of another domain, χ² is Mantel and Haenszel's, within each stratum.
     """
     first = (stats.starts, stats.klass, *_level(stats, level))
     if other is None:
@@ -173,11 +166,10 @@ def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, lev
 
 
 def chi2_per_class(stats: TermStatistics, *, level: str = "occurrences") -> np.ndarray:
-    """χ² of every term with every class, a dense terms × classes array.
+    """χ² of every term with every class, a dense terms × classes array; 0 for what is everywhere or nowhere.
 
-    χ²(t,c) = N(AD−BC)² / ((A+C)(B+D)(A+B)(C+D)) (the paper's Eq. 1). With n_t = A+B and n_c = A+C this is
-    N(A·N − n_t·n_c)² / (n_c(N−n_c)·n_t(N−n_t)).
-    A term or a class that is everywhere or nowhere has no association: its χ² is 0.
+    The paper's Eq. 1, N(AD−BC)² / ((A+C)(B+D)(A+B)(C+D)), is N(A·N − n_t·n_c)² / (n_c(N−n_c)·n_t(N−n_t)) with n_t = A+B
+    and n_c = A+C.
     """
     joint, totals, everything = _level(stats, level)
     table = stats.per_class(joint).toarray()
@@ -196,8 +188,8 @@ def discriminability(
     """Probability ratio PR(t, c) of each term for the class given.
 
     PR(t,c) = [df(t,c)/df(c)] / [df(t,¬c)/df(¬c)] (the paper's section 4.1). ``smoothing`` is added to both document
-    counts of the term, and twice that to both class sizes, so that a term seen in one class only gets a large ratio,
-    not an infinite one. With a second stratum the ratio is Mantel and Haenszel's.
+    counts of the term, and twice that to both class sizes, so that a term of one class gets a finite ratio. With a
+    second stratum the ratio is Mantel and Haenszel's.
     """
     klass = np.asarray(klass, dtype=np.int32)
     first = (stats.starts, stats.klass, stats.documents, stats.class_documents)

@@ -26,8 +26,7 @@ def bucket_sizes(indptr, indices, data, codes, shift, n_buckets):
 def fill_buckets(indptr, indices, data, codes, order, shift, starts):
     """Entries as (term, class, count), bucket after bucket; inside a bucket classes ascend, because ``order`` does.
 
-    The tables of one bucket fit into the cache, those of all terms do not: the pass costs less than the cache misses it
-    saves.
+    The tables of one bucket fit into the cache, those of all terms do not.
     """
     n_entries = starts[-1]
     term = np.empty(n_entries, dtype=np.int32)
@@ -83,13 +82,9 @@ def reduce_entries(term, klass, count, n_terms):
 
 @compiled
 def summarise_terms(starts, klass, joint, class_totals, everything, largest_first):
-    """χ² of every term against every class, reduced to what the projection needs.
+    """As in :mod:`isthmus.features.term_chi2_loops`; linear in the pairs that occur.
 
-    A class in which the term does not occur still has a χ² above 0. It is N·n_t·n_c / ((N−n_t)(N−n_c)), so the absent
-    classes are summed from one constant instead of one by one: the loop is linear in the pairs that occur.
-
-    Returns the class of largest χ² among those the term is positively associated with (-1: none), that χ², the largest
-    χ² over all classes, and the sum over classes.
+    Absent classes have a χ² above 0, too: N·n_t·n_c / ((N−n_t)(N−n_c)), summed from one constant.
     """
     n_terms = len(starts) - 1
     n_classes = len(class_totals)
@@ -146,11 +141,7 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
 def summarise_pairs(
     starts_a, class_a, joint_a, totals_a, everything_a, starts_b, class_b, joint_b, totals_b, everything_b
 ):
-    """As :func:`summarise_terms` for two strata, each with its own margins (Cochran, Mantel and Haenszel).
-
-    The gap between found and expected is summed over the strata, and so is its variance. What a term gains only from
-    being frequent in one stratum is expected there and adds nothing.
-    """
+    """As ``summarise_strata`` in :mod:`isthmus.features.term_chi2_loops`."""
     n_terms, n_classes = len(starts_a) - 1, len(totals_a)
     best_class = np.full(n_terms, -1, dtype=np.int32)
     best, largest, total = np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms)
@@ -187,7 +178,6 @@ def summarise_pairs(
 
 @compiled
 def pooled_ratios(starts_a, class_a, docs_a, sizes_a, starts_b, class_b, docs_b, sizes_b, chosen, smoothing):
-    """Mantel and Haenszel's ratio over two strata for the chosen class of each term, smoothed; 1 without a class."""
     n_terms = len(starts_a) - 1
     ratios = np.ones(n_terms)
     n_a, n_b = max(sizes_a.sum(), 1.0), max(sizes_b.sum(), 1.0)

@@ -95,8 +95,8 @@ def summarise_terms(
 def summarise_strata(a: Stratum, b: Stratum) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """As :func:`summarise_terms` for two strata, each with its own margins (Cochran, Mantel and Haenszel).
 
-    The gap between found and expected is summed over the strata, and so is its variance. What a term gains only from
-    being frequent in one stratum is expected there and adds nothing.
+    Gaps between found and expected are summed over the strata, and so are their variances: what a term gains only from
+    being frequent in one stratum is expected there.
     """
     if len(a[1]) + len(b[1]) > SMALL:
         from isthmus.features.term_chi2_kernels import summarise_pairs

@@ -39,8 +39,8 @@ class Vocabulary:
 class TermRows:
     """What a fitted vectoriser does with new texts.
 
-    ``analyzer`` is "words", whose terms make the ``vocabulary``, or one of characters, whose n-grams are the sorted
-    ``keys``. The other fields are as for :class:`isthmus.features.TextVectorizer`.
+    ``analyzer`` is "words" with a ``vocabulary``, or one of characters with sorted ``keys`` of n-grams. The other
+    fields are as for :class:`isthmus.features.TextVectorizer`.
     """
 
     analyzer: str
@@ -65,11 +65,9 @@ class TermRows:
         return weigh_counts(self._count(texts), self.weighting, self.idf, sublinear=self.sublinear)
 
     def _counted(self, texts: Sequence[str]) -> tuple:
-        """Stands for the terms that are counted, and the texts."""
         return id(self.words), id(self.vocabulary), texts_key(texts)
 
     def counts_as(self, other: TermRows) -> bool:
-        """Whether it counts the same terms in the same way."""
         if self.keys is not None or other.keys is not None:
             return False
         return self.vocabulary.names == other.vocabulary.names and self.words.settings() == other.words.settings()
@@ -111,7 +109,7 @@ def count_as_integers(
 ) -> tuple[np.ndarray, sp.csr_matrix] | None:
     """Names and counts of the terms that ``keep`` chooses from the document frequencies; distinct words are read once.
 
-    None for texts in several languages, for phrases, and for sequences of pieces of words.
+    None for several languages, for phrases, and for sequences of pieces of words.
     """
     if len(words.languages) > 1 or words.phrases:
         return None
@@ -181,14 +179,11 @@ class LatentRows:
     components: np.ndarray
 
     def __call__(self, X: Any) -> np.ndarray:
-        """The rows along the directions."""
         return X @ self.components.T
 
 
 @dataclass(frozen=True)
 class UnitRows:
-    """Rows of length one."""
-
     def __call__(self, X: Any) -> Any:
         """The rows at length one, in the precision that they have."""
         return unit_rows(X)
@@ -201,12 +196,10 @@ class SideBySide:
     parts: Sequence[Sequence[Any]]
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """One row per text."""
         return np.hstack([run_steps(part, texts) for part in self.parts])
 
 
 def run_steps(steps: Sequence[Any], texts: Any) -> Any:
-    """What the steps make of texts, one after another."""
     for step in steps:
         texts = step(texts)
     return texts

@@ -23,7 +23,7 @@ def packed_starts(packed: np.ndarray) -> np.ndarray:
 
 
 class TermTable:
-    """Numbers 0, 1, … of terms in the order in which they came. Terms are compared by their bytes, not by a hash alone.
+    """Numbers 0, 1, … of terms in the order in which they came, compared by their bytes, not by a hash alone.
 
     >>> table = TermTable()
     >>> table.add(pack_texts(["bike", "staff"])).tolist(), table.add(pack_texts(["staff", "price"])).tolist()
@@ -51,7 +51,6 @@ class TermTable:
         return self._place(packed, int(np.count_nonzero(packed == ord("\n"))), False)[0]
 
     def packed(self, kept: np.ndarray) -> np.ndarray:
-        """The terms for which ``kept`` holds, packed."""
         starts = self._starts[: self.size + 1]
         return self._arena[: starts[-1]][np.repeat(kept, np.diff(starts))]
 

@@ -11,7 +11,7 @@ from isthmus._math.compiled import compiled
 def number_keys(keys):
     """Numbers 0, 1, … of the different keys, in the order in which they first occur, and these keys.
 
-    A table of twice the size of the input, at whose ends the search begins anew: many times as fast as sorting.
+    By a hash table of twice the size of the input: many times as fast as sorting.
     """
     bits = 4
     while (1 << bits) < 2 * keys.shape[0]:
@@ -80,8 +80,8 @@ def hash_parts(packed, count, parts):
 def place_terms(packed, count, slots, hashes, starts, arena, n, grow):
     """Number of each of ``count`` packed terms in a table of ``n``, told by their bytes, and how many it has now.
 
-    ``slots`` has the numbers by hash, ``starts`` where the bytes of each begin in ``arena``. A term that is not there
-    is added with ``grow``, and gets -1 without.
+    ``slots`` has the numbers by hash, ``starts`` where the bytes of each begin in ``arena``. New terms are added with
+    ``grow``, and get -1 without.
     """
     numbers = np.empty(count, np.int32)
     mask = np.uint64(slots.shape[0] - 1)
@@ -127,7 +127,6 @@ def place_hashes(hashes, slots):
 
 @compiled
 def take_packed(packed, starts, order):
-    """Packed terms in another order; ``starts`` is where each begins, and the end of all."""
     size = 0
     for own in order:
         size += starts[own + 1] - starts[own]
@@ -142,7 +141,6 @@ def take_packed(packed, starts, order):
 
 @compiled
 def document_frequency(ids, ends, n_terms):
-    """In how many documents each local term occurs."""
     frequency = np.zeros(n_terms, np.int64)
     last = np.full(n_terms, -1, np.int64)
     at = 0

@@ -147,8 +147,8 @@ class WordAnalyzer:
     With several ``languages`` each text is read in the likeliest of them. ``stop_words`` are left out before stemming
     (None: each language's own list, ``keep_negations`` without words that negate). ``subwords`` adds to each word its
     pieces of five letters, in the languages where that helps; with single words only. ``segment`` cuts scripts without
-    blanks into words where a segmenter is installed, instead of into pieces. ``negation`` is how many words after one
-    that negates count as other words: "good" there becomes "not-good".
+    blanks by a segmenter where one is installed. ``negation`` is how many words after one that negates count as other
+    words: "good" there becomes "not-good".
     """
 
     languages: tuple[str, ...] = ("en",)
@@ -206,7 +206,6 @@ class WordAnalyzer:
         return [run for run in runs if run in self.phrases]
 
     def language_of(self, text: str) -> str:
-        """Language in which a text is read."""
         return self.languages[0] if len(self.languages) == 1 else pick_language(text, self.languages)
 
     def words(self, text: str, language: str) -> list[str]:
@@ -265,11 +264,9 @@ class WordAnalyzer:
 
     @property
     def n_seen(self) -> int:
-        """Number of words remembered."""
         return sum(map(len, self._seen.values()))
 
     def forget(self) -> None:
-        """Let the remembered words go."""
         self._seen.clear()
 
     def settings(self) -> dict[str, Any]:
@@ -279,7 +276,6 @@ class WordAnalyzer:
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any]) -> WordAnalyzer:
-        """One that reads texts in the same way."""
         return cls(**settings)
 
     def __getstate__(self):
@@ -296,7 +292,7 @@ _CHARACTERS = 5_000  # of each
 def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) -> dict[str, str]:
     """Stem to the commonest word that has it; empty where the fitted vectoriser does not stem.
 
-    ``whole=False`` leaves it at the words of these texts; otherwise every stem that the vectoriser has met gets a word.
+    ``whole``: also stems that the vectoriser has met elsewhere than in these texts.
 
     >>> from isthmus.features import TextVectorizer
     >>> texts = ["the days of the invoices", "an invoice a day, and no invoice today"]

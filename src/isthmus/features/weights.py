@@ -55,9 +55,8 @@ def weigh_tfidf(X, idf=None, *, sublinear=False, norm="l2"):
 
 
 # -- χ² scores of terms, on documents and on occurrences
-# Both functions fit ``sklearn.feature_selection.SelectKBest``. The difference is what the 2 × 2 table of a term and a
-# class counts: :func:`chi2` counts documents (the traditional statistic), :func:`tf_chi2` counts occurrences, so that a
-# term used ten times in a document weighs ten times one used once (Zheng, Liu, Teng and Sun, AIRS 2009, section 3.1).
+# Both functions fit ``sklearn.feature_selection.SelectKBest``. They differ in what the 2 × 2 table of a term and a
+# class counts: :func:`chi2` documents, :func:`tf_chi2` occurrences (Zheng, Liu, Teng and Sun, AIRS 2009, section 3.1).
 
 
 _REDUCTIONS = ("max", "total", None)

@@ -34,7 +34,6 @@ def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarr
 
 
 def presence(X: sp.csr_matrix) -> sp.csr_matrix:
-    """1 where a document holds a word."""
     X = X.copy()
     X.data = np.ones_like(X.data)
     return X
@@ -168,7 +167,6 @@ def pivot_table(
 
 
 def _presence_information(with_word: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Mutual information of "the document holds the word" and its class, per word."""
     n = sizes.sum()
     total = np.zeros(with_word.shape[1])
     for joint in (with_word / n, (sizes[:, None] - with_word) / n):
@@ -181,7 +179,7 @@ def _presence_information(with_word: np.ndarray, sizes: np.ndarray) -> np.ndarra
 def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
     """Per class and word: how many documents with that word the *rest* of their words puts into that class.
 
-    ``weights`` are log p(word | class); where classes tie, each gets its part.
+    ``weights`` are log p(word | class); ties are split.
     """
     n_classes, n_words = weights.shape
     votes = np.zeros((n_classes, n_words))
@@ -309,8 +307,8 @@ def _log_odds(votes: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarr
 def predicted_shares(source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, n_classes: int) -> np.ndarray:
     """Class shares that a source-only classifier would give the target, corrected for its known confusions.
 
-    q = Cᵀp, with q the predicted shares and C the confusion table on held-out source documents, solved for p ≥ 0.
-    Exact only if the two domains differ in nothing but the shares; under a real shift it is a rough guess.
+    Solves q = Cᵀp for p ≥ 0, with q the predicted shares and C the confusion table on held-out source documents. Exact
+    only if the domains differ in nothing but the shares.
     """
     X, T = presence(source), presence(target)
     predicted = _shares(T, log_weights(X, codes, n_classes))

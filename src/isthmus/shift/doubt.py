@@ -31,22 +31,15 @@ _CONFIDENCE = 0.9  # of the interval, as for the accuracy to expect
 class LabelDoubt:
     """What speaks against labels.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-        Documents whose label is doubtful, the most doubtful first.
-    suggested : ndarray of int
-        The class that each of them probably has.
-    probabilities : ndarray of shape (n_documents, n_classes)
-        By a classifier that has not seen the document; 0 for classes with fewer than five documents.
-    support : ndarray of shape (n_documents,)
-        What speaks for the label of each document against the strongest other class, between 0 and 1. Either counts
-        in units of its mean probability among the documents that carry it. Documents are ranked by it; 1 for those
-        that were not judged.
-    noise, low, high : float
-        Share of wrong labels, and the interval of 90 % in which it should lie.
-    evidence : list of dict
-        For each of ``rows``: ``for_label`` and ``for_suggested``, the columns that speak for either.
+    ``rows`` are the documents whose label is doubtful, the most doubtful first; ``suggested`` is the class that each of
+    them probably has, and ``evidence`` the columns that speak for either (``for_label``, ``for_suggested``).
+
+    ``probabilities`` (documents × classes) are those of a classifier that has not seen the document, 0 for classes with
+    fewer than five documents. ``support`` is what speaks for each document's label against the strongest other class,
+    between 0 and 1, either in units of its mean probability among the documents that carry it; 1 for those that were
+    not judged.
+
+    ``noise`` is the share of wrong labels, ``low`` to ``high`` the interval of 90 % in which it should lie.
     """
 
     rows: np.ndarray
@@ -128,10 +121,10 @@ def doubt_labels(
 def estimate_noise(probabilities: np.ndarray, codes: np.ndarray) -> tuple[float, float, float]:
     """Share of wrong labels with an interval of 90 %.
 
-    Read off where the classifier is surest, the first tenth of each class that it gives: there it is hardly ever wrong,
-    so a label that contradicts it mostly is. Further down its own errors look the same as wrong labels: both together
-    are the share that it contradicts over all documents. Therefore the low end allows that the surest tenth holds half
-    as many errors of its own as the whole, and the high end that it makes none.
+    Where the classifier is surest, the first tenth of each class that it gives, it is hardly ever wrong, so a label
+    that contradicts it mostly is. Further down its own errors look the same: both together are the share that it
+    contradicts over all documents. Therefore the low end allows the surest tenth half as many errors of its own as the
+    whole, and the high end none.
     """
     given = probabilities.argmax(axis=1)
     contradicted = given != codes

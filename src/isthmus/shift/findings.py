@@ -37,7 +37,6 @@ _SHOWN = 8
 
 
 def finding(severity: int, topic: str, sentence: str, advice: str, **values: Any) -> dict:
-    """One row of the table."""
     return {"severity": severity, "topic": topic, "finding": sentence, "advice": advice, "values": values}
 
 
@@ -376,7 +375,7 @@ def two_languages(
 ) -> tuple[str, str] | None:
     """Main languages of both sides where most of the target is in no language of the source; else None.
 
-    ``in_order``: both are sorted by content already.
+    ``in_order`` as for :func:`isthmus.features.languages.spread_sample`.
 
     >>> german = ["die Suppe war kalt und das Brot trocken"] * 3
     >>> two_languages(["the soup was cold and the bread was dry"] * 3, german), two_languages(german, german)
@@ -404,8 +403,7 @@ def warn_of_two_languages(
 ) -> bool:
     """Warn where source and target are in two languages; whether they are.
 
-    With ``vectors``, vectors of meaning take part, which may join languages; words do not. ``in_order``: both are
-    sorted by content already.
+    ``vectors``: vectors of meaning, which may join languages, take part. ``in_order`` as for :func:`two_languages`.
     """
     pair = two_languages(source_texts, target_texts, in_order=in_order)
     if pair is None:

@@ -37,9 +37,9 @@ class Matchability:
 
 
 def clusterability(X: sp.csr_matrix, labels: np.ndarray) -> float:
-    """Cab(T|C): mean of sim(document, own centre) − max sim(document, other centre), equation (4).
+    """Cab(T|C), from -1 to 1: mean of sim(document, own centre) − max sim(document, other centre), equation (4).
 
-    From -1 to 1. With gold groups it is an upper bound on what k-means can find, since the centres are the right ones.
+    With gold groups an upper bound on what k-means can find.
 
     >>> clusterability(sp.csr_matrix(np.eye(2)), np.array([0, 1]))
     1.0
@@ -85,12 +85,7 @@ _STARTS = 2
 
 
 def shuffle_words(X: sp.csr_matrix, *, random_state: int | None = 0) -> sp.csr_matrix:
-    """The same words dealt out anew: lengths of documents and frequencies of words stay, company does not.
-
-    >>> shuffled = shuffle_words(sp.csr_matrix([[1, 1, 0], [0, 2, 1]]))
-    >>> int(shuffled.sum())
-    5
-    """
+    """The same words dealt out anew: lengths of documents and frequencies of words stay, company does not."""
     rng = np.random.default_rng(random_state)
     order = rng.permutation(len(X.indices))
     dealt = sp.csr_matrix((X.data[order], X.indices[order], X.indptr.copy()), shape=X.shape)
@@ -109,8 +104,8 @@ def group_facts(
 ) -> dict[str, float] | None:
     """``clusterability`` of the target, that of ``shuffled`` words, and ``agreement`` of source clusters and labels.
 
-    k-means on tf-idf rows finds as many clusters as there are classes. Found clusters always stand apart a little, by
-    the way they were found; shuffled words show how much. None where there are fewer documents than four per class.
+    k-means on tf-idf rows finds as many clusters as there are classes. Shuffled words show how far clusters stand apart
+    by chance. None where there are fewer documents than four per class.
     """
     rng = np.random.default_rng(random_state)
     rows_source, rows_target = (sample_filled(side, largest, rng) for side in (source, target))

@@ -1,16 +1,14 @@
 """Groups of target documents that belong to none of the source's classes.
 
-Both collections are put into one space: latent semantic analysis of their words, and vectors from elsewhere where there
-are any. The target's documents settle at the source's classes, once with nothing else to settle at (the *known* fit)
-and once beside a further centre that may lie anywhere. A group that belongs to no class shows in five ways: the further
-centre explains much that the classes do not (``gain``), a second one would explain much less (``second_gain``), its
-direction is that of no class (``similarity``), and the classes stay where they were without it (``matched``). And its
-documents have neighbours of many classes in the source: how mixed they must be is read off this very pair, from what
-documents of a known class show once the class is left out (``mixed``).
+Both collections are put into one space: latent semantic analysis of their words, and other vectors where there are any.
+The target's documents settle at the source's classes alone (the *known* fit) and with a further centre that may lie
+anywhere. A group that belongs to no class shows in five ways: the further centre explains much that the classes do not
+(``gain``), a second one would explain much less (``second_gain``), its direction is that of no class (``similarity``),
+the classes stay where they were without it (``matched``), and its documents have neighbours of many classes in the
+source, as documents of a known class have once the class is left out (``mixed``).
 
-Each side is centred on the mean of its *class means*, not of its documents, so that moved class shares do not pass for
-new groups. Cosines between groups are corrected for the chance in small groups (their lengths are estimated without
-the noise), so that a group of 30 short texts can be compared with one of 3,000 long ones.
+Each side is centred on the mean of its *class means*, so that moved class shares do not pass for new groups. Cosines
+between groups are corrected for chance, so that 30 short texts can be compared with 3,000 long ones.
 """
 
 from __future__ import annotations
@@ -111,8 +109,6 @@ class Pair:
 
 @dataclass(frozen=True)
 class NovelGroup:
-    """A group of target documents that belongs to no class of the source."""
-
     name: str  # its three most typical words
     words: list[str]  # its ten most typical words, the most typical first
     size: int  # documents in it
@@ -123,7 +119,6 @@ class NovelGroup:
     similarity: float  # to that class: 1 the same direction, 0 unrelated
 
     def to_dict(self) -> dict[str, Any]:
-        """As one row of a table."""
         return {
             "group": self.name,
             "words": ", ".join(self.words),
@@ -138,8 +133,6 @@ class NovelGroup:
 
 @dataclass(frozen=True)
 class Novelty:
-    """Outcome of :func:`find_novel_groups`."""
-
     groups: list[NovelGroup]  # those announced
     membership: np.ndarray = field(repr=False)  # per target row the number of its group, -1 for none
     # the figures behind the decision about the strongest candidate; empty where none was looked for
@@ -159,9 +152,9 @@ class Novelty:
         return found
 
     def without(self, settled: np.ndarray) -> Novelty:
-        """The same without documents that have a class now; a group goes with most of its documents.
+        """The same without documents that have a class now (``settled``, per target row).
 
-        ``settled`` is one truth value per target row.
+        A group goes with most of its documents.
         """
         membership = np.full(len(self.membership), -1)
         kept: list[int] = []
@@ -178,7 +171,7 @@ def settle(
 ) -> Fit | None:
     """Target documents at the source's classes and at further centres that begin at ``starts``.
 
-    None where a further centre loses its documents.
+    None where one of these loses its documents.
     """
     means = class_means(source, codes)
     known, extra = len(means), len(starts)
@@ -206,7 +199,7 @@ def settle(
 def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directions: np.ndarray) -> np.ndarray:
     """Cosine of each row's direction from the centre with each unit direction; ``squares`` are the rows' own.
 
-    Multiplied out, so that no moved copy of the rows is made: rounds over the same rows then cost one product each.
+    Multiplied out, so that no moved copy of the rows is made.
     """
     products = rows @ np.vstack([directions, centre]).T
     lengths = np.sqrt(np.maximum(squares - 2 * products[:, -1] + centre @ centre, 0.0))
@@ -214,7 +207,6 @@ def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directio
 
 
 def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Mean row of each class."""
     return group_sums(rows, codes, codes.max() + 1) / np.bincount(codes)[:, None]
 
 
@@ -223,8 +215,8 @@ def corrected_cosine(
 ) -> float:
     """Cosine of two groups' directions from their centres, with lengths estimated without the chance in the samples.
 
-    The squared length of a mean of n rows is too large by the rows' variance over n; that part is taken off. The value
-    is cut to −1…1, and 0 where a group has no direction beyond chance.
+    The squared length of a mean of n rows is too large by the rows' variance over n. Cut to −1…1; 0 where a group has
+    no direction beyond chance.
 
     >>> rows = np.array([[1.0, 0.2], [1.0, -0.2], [1.0, 0.0]])
     >>> round(corrected_cosine(rows, rows, np.zeros(2), np.zeros(2)), 2)
@@ -322,7 +314,7 @@ def compare_pair(
 ) -> Pair:
     """Both collections in one space, and what three plain classifiers say about the target's classes.
 
-    Rows are tf-idf over one vocabulary; ``vectors`` of the same documents from elsewhere stand beside the words.
+    Rows are tf-idf over one vocabulary; ``vectors`` of the same documents are added as further columns.
     """
     classes, codes = np.unique(np.asarray(source_labels).astype(str), return_inverse=True)
     n_source = source_rows.shape[0]
@@ -345,7 +337,7 @@ def compare_pair(
 def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_rows: sp.csr_matrix) -> np.ndarray:
     """Similarity of each target row to its ``NEIGHBOURS`` nearest source rows of each class, the nearest first.
 
-    Zero where a class has fewer rows. Kept by class, so that a class can be left out without a second search.
+    Zero where a class has fewer rows. By class, so that one can be left out without a second search.
     """
     n_classes = int(codes.max()) + 1
     found = np.zeros((target_rows.shape[0], n_classes, NEIGHBOURS))
@@ -362,7 +354,7 @@ def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_row
 def purity(nearest: np.ndarray) -> np.ndarray:
     """Per target row: share of its nearest source rows that are of one class, the most frequent.
 
-    Rows that have nothing in common with it are nobody's: where all are such, the share is 0.
+    Rows that have nothing in common with it count for no class: where all are such, the share is 0.
 
     >>> purity(np.array([[[0.9, 0.8, 0.7, 0.1, 0.1], [0.6, 0.5, 0.1, 0.1, 0.1]]]))
     array([0.6])
@@ -395,11 +387,9 @@ def find_novel_groups(
 ) -> Novelty:
     """Groups of the target that belong to no class of the source; ``names`` are the words of the columns.
 
-    A further group is announced where the classes match their own groups well enough to compare, its direction is
-    unlike every class, one more group would explain much less, its documents have as mixed neighbours in the source as
-    those of a class that is left out, and plain classifiers disagree about its documents or it is as far from the
-    classes as they are from each other (:func:`is_novel`). Groups are asked in the order of what they explain, beside
-    two classes the first alone; then the next one is looked for, up to three.
+    A further group is announced where the classes match their own groups well enough to compare, its documents have as
+    mixed neighbours in the source as those of a class that is left out, and :func:`is_novel` holds. Groups are tried in
+    the order of what they explain, beside two classes the first alone; then the next one is looked for, up to three.
     """
     n_classes, n_target = len(pair.classes), len(pair.target)
     none = Novelty([], np.full(n_target, -1))
@@ -439,9 +429,9 @@ def find_novel_groups(
 def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES) -> bool:
     """Whether the figures of a candidate group pass the tests of one of the cases.
 
-    ``unlike``: likeness to the nearest class as a share of ``matched``, at most; ``stands_out``: log of the gain over
-    that of one more group, at least; ``disputed``: agreement of plain classifiers inside the group minus outside, at
-    most; ``distinct``: distance from the classes as a share of their distance from each other, at least.
+    At most: ``unlike``, likeness to the nearest class as a share of ``matched``; ``disputed``, agreement of plain
+    classifiers inside the group minus outside. At least: ``stands_out``, log of the gain over that of one more group;
+    ``distinct``, distance from the classes as a share of their distance from each other.
     """
     unlike = max(facts["similarity"], 0.0) / max(facts["matched"], _FLOOR)
     stands_out = np.log(facts["gain"] / max(facts["second_gain"], 1e-3))
@@ -553,8 +543,8 @@ def simulate_on_source(
     """What the test for new groups finds where the truth is known; None where that is too little.
 
     One half of the source is the target of the other, with each class left out in turn (the four largest at most) and
-    with none. ``power``: share of left-out classes of which a group was announced that holds most of their documents;
-    ``false_alarm``: 1.0 where a group was announced with none left out; ``classes``: how many were simulated.
+    with none. ``power``: share of left-out classes most of whose documents were announced as a group; ``false_alarm``:
+    1.0 where a group was announced with none left out; ``classes``: how many were simulated.
     """
     labels = np.asarray(source_labels).astype(str)
     if len(labels) > _SIMULATED:

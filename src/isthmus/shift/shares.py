@@ -69,7 +69,7 @@ def likely_shares(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Shares under which the probabilities are most likely, and the probabilities brought to them.
 
-    The shares they were ``trained_on`` enter every step with the weight ``caution``, as a share of the documents.
+    ``trained_on`` enters every step with the weight ``caution``, as a share of the documents.
 
     >>> shares, adjusted = likely_shares(np.array([[0.9, 0.1]] * 3 + [[0.2, 0.8]]), np.array([0.5, 0.5]))
     >>> shares.round(2).tolist()

@@ -60,8 +60,8 @@ def cross_similarity(
 
     ``weighted``: pivots weigh by the similarity of their contexts, except columns whose weight is given, 0 for one that
     must not count; ``projected``: other words are carried over to pivots. ``contexts`` are counted from running text;
-    if omitted, words meet when a document holds both. How often they meet enters as log(1 + count) or, with
-    ``context_counts="plain"``, as it is.
+    by default words meet when a document holds both. ``context_counts`` is as in
+    :func:`isthmus.features.contexts.weigh_contexts`.
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):

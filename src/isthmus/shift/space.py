@@ -40,14 +40,7 @@ class JointSpace:
 def joint_space(
     source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto"
 ) -> JointSpace | None:
-    """Count the words of both sides once and find their main directions; None where no word is left.
-
-    ``language`` is that of the texts, where it is known already.
-
-    >>> space = joint_space(["kind staff", "fast bike", "rude staff"], ["fast car", "kind car"])
-    >>> space.counts.shape, space.vectors.shape
-    ((5, 6), (5, 4))
-    """
+    """Count the words of both sides once and find their main directions; None where no word is left."""
     from sklearn.utils.extmath import randomized_svd
 
     vectorizer = TextVectorizer(stem=False, language=language)
@@ -68,11 +61,7 @@ def joint_space(
 
 
 def latent_rows(rows: sp.csr_matrix) -> np.ndarray | None:
-    """Weighted documents in their own main directions, of length one; None where there are too few.
-
-    >>> latent_rows(sp.csr_matrix([[1.0, 0, 1], [0, 1, 1], [1, 1, 0]])).shape
-    (3, 2)
-    """
+    """Weighted documents in their own main directions, of length one; None where there are too few."""
     from sklearn.utils.extmath import randomized_svd
 
     size = min(_DIRECTIONS, min(rows.shape) - 1)
@@ -100,10 +89,10 @@ def spread(n: int, size: int, seed: int = 0) -> np.ndarray:
 def map_places(vectors: np.ndarray, source_labels: Sequence, classes: Sequence) -> np.ndarray:
     """A place between −1 and 1 in the plane for every document, source first, such that the source's classes lie apart.
 
-    The directions are those that tell the source's true classes apart (linear discriminants with shrinkage); the
-    target's labels take no part, so where its documents mix on the map, they mix by their words. Two classes: across is
-    the discriminant, upward the main direction of what is left. More: every class has a corner, and a document stands
-    between the corners by its nearness to the classes, so that what fits none of them ends up in the middle.
+    By linear discriminants with shrinkage of the source's true classes; the target's labels take no part, so where its
+    documents mix on the map, they mix by their words. Two classes: across is the discriminant, upward the main
+    direction of what is left. More: every class has a corner, and a document stands between the corners by its nearness
+    to the classes, so that what fits none ends up in the middle.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
@@ -170,8 +159,8 @@ def _squeeze(places: np.ndarray) -> np.ndarray:
 def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
     """Words by the signed root of the Jensen–Shannon part of their document shares; ``top`` from each side.
 
-    The measure asks for words that are both frequent and one-sided, so that neither rare words nor small drifts of
-    common ones fill the table. Columns: ``word``, ``source``, ``target`` (shares of documents).
+    The measure asks for words that are both frequent and one-sided. Columns: ``word``, ``source``, ``target`` (shares
+    of documents).
     """
     n_source = space.n_source
     n_target = space.counts.shape[0] - n_source

@@ -20,8 +20,6 @@ from isthmus.features.weights import document_frequency, weigh_tfidf
 
 @dataclass(frozen=True)
 class JointCounts:
-    """Counts of both collections over one vocabulary."""
-
     # documents × terms; each document's stop words are left out and words of one stem merged, as its language has it
     source: sp.csr_matrix
     target: sp.csr_matrix
@@ -33,19 +31,17 @@ class JointCounts:
 
     @property
     def source_df(self) -> np.ndarray:
-        """Number of source documents with each term."""
         return document_frequency(self.source)
 
     @property
     def target_df(self) -> np.ndarray:
-        """Number of target documents with each term."""
         return document_frequency(self.target)
 
 
 def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto") -> JointCounts:
     """Count the words of two collections over their joint vocabulary.
 
-    With the language "auto" each document is read by its own language, of those that have a tenth of either side.
+    "auto": each document by its own language, of those that have a tenth of either side.
 
     >>> counts = count_joint(["The bikes are fast", "a fast bike, a bike"], ["fast cars"], language="en")
     >>> counts.names.tolist(), counts.source.toarray().tolist()

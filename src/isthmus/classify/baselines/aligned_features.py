@@ -84,10 +84,10 @@ def presence_information(X: sp.csr_matrix, groups: np.ndarray, n_groups: int) ->
 
 
 def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma: float) -> np.ndarray | None:
-    """The map that has ``vectors`` on ``columns`` and nothing elsewhere, its new features equally large over the rows.
+    """A map with ``vectors`` on ``columns`` and zeros elsewhere; None where there are no new features.
 
-    A row of new features is ``gamma`` times as long as a row of ``X``, in the root mean square. None where there are no
-    new features.
+    The new features are equally large over the rows. A row of them is ``gamma`` times as long as a row of ``X``, in the
+    root mean square.
     """
     if not vectors.shape[1]:
         return None
@@ -100,10 +100,7 @@ def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma
 
 
 def top_singular(M, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Left singular vectors and values of the k largest singular values, signs fixed; few enough columns: dense.
-
-    Fewer than k where the matrix has no more directions; none at all where it is zero.
-    """
+    """Left singular vectors, signs fixed, and values of the k largest singular values that are above zero."""
     if not (M.nnz if sp.issparse(M) else np.any(M)):
         return np.zeros((M.shape[0], 0)), np.zeros(0)
     k = max(1, min(k, min(M.shape)))

@@ -21,9 +21,9 @@ _DENSE = 200  # rows up to which a dense decomposition is the quicker one
 
 
 def nearest(rows, pool, k: int, *, same: bool = False, block: int = 512) -> sp.csr_matrix:
-    """Cosines of each row of ``rows`` with its ``k`` nearest of ``pool`` (both of unit length), as a sparse matrix.
+    """Cosines above zero of each row with its ``k`` nearest of ``pool``, both of unit length, as a sparse matrix.
 
-    ``same=True``: the two are one collection and a row is no neighbour of itself. Cosines at or below zero are no edge.
+    ``same``: both are one collection, and a row is not its own neighbour.
     """
     columns = sp.csc_matrix(pool.T) if sp.issparse(pool) else pool.T
     k = max(1, min(k, pool.shape[0] - int(same)))

@@ -26,8 +26,8 @@ def balanced_signs(scores: np.ndarray, n_positive: int) -> np.ndarray:
 def switch_pairs(signs: np.ndarray, scores: np.ndarray) -> int:
     """Swap the labels of pairs (one of each sign) whose slacks add up to more than two, in place; how many.
 
-    Such a swap lowers the slack part of the objective, for the hinge and for its square, and keeps the share of
-    positives. The worst are paired with the worst.
+    Such a swap lowers the slack part of the objective, for the hinge and for its square. The worst are paired with the
+    worst.
     """
     slack = np.maximum(0.0, 1.0 - signs * scores)
     positive, negative = np.flatnonzero(signs > 0), np.flatnonzero(signs < 0)

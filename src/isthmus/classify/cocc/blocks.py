@@ -38,15 +38,12 @@ class Weigher:
         return 2.0**self.bits
 
     def plain(self, rows: RowBlock) -> np.ndarray:
-        """The weights before they are rounded."""
         return rows.counts.astype(np.float64) if self.weighting == "counts" else np.log1p(rows.counts)
 
     def steps(self, rows: RowBlock) -> np.ndarray:
-        """The weights as whole numbers."""
         return _made_once(rows, self, lambda: self._round(rows))
 
     def values(self, rows: RowBlock) -> np.ndarray:
-        """The weights that the whole numbers stand for."""
         return _made_once(rows, (self, "values"), lambda: self.steps(rows) / self.one)
 
     def units(self, rows: RowBlock, idf: np.ndarray) -> np.ndarray:
@@ -91,7 +88,7 @@ def best_places(
 ) -> None:
     """Cluster of each row with the largest ``bias + Σ value · scores[word]``, in place.
 
-    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; one of cluster -1 gets the first.
+    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; from -1 it gets the first.
     """
     if len(indices) > SMALL:
         from isthmus.classify.cocc.kernels import best_places as compiled
@@ -102,10 +99,10 @@ def best_places(
 
 
 def assign_words(weights: np.ndarray, logs: np.ndarray, labels: np.ndarray) -> int:
-    """Best word cluster of each word (the word step in its cheap form), in place; ties keep the cluster.
+    """Best word cluster of each word (the cheap word step), in place; ties keep the cluster. Returns how many changed.
 
     ``weights`` is words × (document clusters and classes, the latter already times λ), ``logs`` the same columns × word
-    clusters, finite. Returns how many labels changed.
+    clusters, finite.
     """
     if weights.shape[0] * logs.shape[1] > 4 * SMALL:
         from isthmus.classify.cocc.kernels import assign_words as compiled
@@ -134,7 +131,7 @@ def list_moves(
 ) -> tuple[np.ndarray, np.ndarray]:
     """What rows that changed their class take from one column of a terms × classes table and bring to another.
 
-    Places in the flat table, and integers to be added there; a row comes from class -1 where it had none.
+    Places in the flat table, and integers to add there; a row without a class before comes from -1.
     """
     if len(indices) > SMALL:
         from isthmus.classify.cocc.kernels import list_moves as compiled
@@ -271,9 +268,9 @@ def move_documents(
 ) -> tuple[TableChange, np.ndarray, int]:
     """Place the documents of a block, keep where; what that changes, the documents of each class, how many moved.
 
-    Few documents move late in a search, so what travels is the change to the table, not the table. The places before,
-    None if there were none, and after are kept apart, so that a step that is done twice gives the same. With ``idf``
-    the table holds tf-idf of length one.
+    Few documents move late in a search, so the change to the table travels, not the table. Places ``before`` (None if
+    there were none) and ``after`` are kept apart, so that a repeated step gives the same. With ``idf`` the table holds
+    tf-idf of length one.
     """
     rows = block.rows
     old = kept_labels(block, before)
@@ -290,8 +287,8 @@ def score_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Scores of rows, one column per class, and the rows' sums.
 
-    Without ``word_weights``: Σ value · log p(ŵ|d̂), what the document step maximises. With them, ``word_scores`` are
-    weighted centroids and rows are scaled to length one: cosines.
+    Without ``word_weights``: Σ value · log p(ŵ|d̂), what the document step maximises. With them, cosines:
+    ``word_scores`` are then weighted centroids.
     """
     values = weigher.values(rows)
     scores = row_scores(rows.indptr, rows.indices, values, word_scores, np.zeros(word_scores.shape[1]))
@@ -311,8 +308,6 @@ def per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndar
 
 @dataclass
 class TargetTotals:
-    """What the search must know of the target."""
-
     word_totals: np.ndarray
     n_rows: int
     information: float  # I(D;W)
@@ -332,7 +327,6 @@ class KeptDocuments:
 
     @property
     def sums(self) -> np.ndarray:
-        """The table as numbers."""
         return self.table / self.problem.weigher.one
 
     @property
@@ -342,8 +336,6 @@ class KeptDocuments:
 
 
 class PlacedDocuments(KeptDocuments):
-    """Documents in their clusters."""
-
     def __init__(self, problem: Problem, name: str, table: np.ndarray, runs: Any = None):
         super().__init__(problem, name, table)
         self._runs = runs or count(1)
@@ -352,7 +344,6 @@ class PlacedDocuments(KeptDocuments):
         self._step = 0
 
     def copy(self) -> PlacedDocuments:
-        """The same places, for a run of its own: the places of this one stay."""
         own = PlacedDocuments(self.problem, self.name, self.table, self._runs)
         own._run = next(self._runs)
         return own
@@ -380,7 +371,6 @@ class SettlingDocuments(KeptDocuments):
         self._place(ByClusters(placed.name, mapping))
 
     def mean_cosine(self, centroids: np.ndarray) -> float:
-        """Of the documents with the centroids of their classes."""
         return float((self.sums * centroids).sum() / max(1, self.problem.target.n_rows))
 
     def compactness(self) -> float:
@@ -441,9 +431,8 @@ class Problem:
     def sketch(self, rng: np.random.Generator) -> np.ndarray:
         """A short unit vector per word; words of similar document profiles point the same way.
 
-        Random numbers for documents, drawn from their contents so that their order does not matter, give words a first
-        vector, documents become the mean of their words, words become the sum of their documents (one step of subspace
-        iteration, without a decomposition).
+        One step of subspace iteration: documents start with random numbers drawn from their contents, give words a
+        first vector, and become the mean of their words; words become the sum of their documents.
         """
         seed, words = int(rng.integers(2**63)), None
         for _ in range(2):

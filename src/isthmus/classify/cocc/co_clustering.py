@@ -6,19 +6,18 @@ is lost in the target and, weighted by λ, between classes and words in the sour
     I(D;W) − I(D̂;Ŵ) + λ·[ I(C;W) − I(C;Ŵ) ].
 
 **Cheap form.** A document's divergence to a cluster depends on the cluster through the k × C table alone, a word's
-through two tables of that size. One pass over the non-zeros serves the document step and, fused with it, the sums
-f(w,d̂); the word step reads those sums only. What a pass needs of documents is a sum over row blocks, so blocks may
-lie in memory, on disk or elsewhere.
+through two tables of that size. One pass over the non-zeros serves the document step and the sums f(w,d̂), which are
+all that the word step reads. The pass is a sum over row blocks, wherever they lie.
 
-**Smoothing that keeps the objective monotone.** Both joint distributions are smoothed once, up front, and the objective
-that is reported is that of the smoothed ones: g gets a constant in every cell; f gets one pinned pseudo-document
-per cluster, all of them average target documents that hold together the share ``smoothing`` of the mass. Each step is
-then an exact minimisation with strictly positive tables, Theorem 1 applies as it stands, and I(D;W) is simply
-(1 − smoothing) times that of the plain counts, since an average document carries no information.
+**Smoothing that keeps the objective monotone.** Both joint distributions are smoothed once, up front: g gets a constant
+in every cell; f gets one pinned pseudo-document per cluster, average target documents that together hold the share
+``smoothing`` of the mass. The objective is that of the smoothed ones. Each step then minimises exactly over positive
+tables, Theorem 1 applies, and I(D;W) is (1 − smoothing) times that of the plain counts, since an average document
+carries no information.
 
-**Laplace smoothing** (``smoothing="laplace"``) is the paper's word; what it smooths is a reading. Here every word is
-counted once more in every document cluster, as it is in every class of the source. One pinned pseudo-document per
-cluster that holds each word once does exactly that, so the argument above stays as it is.
+**Laplace smoothing** (``smoothing="laplace"``) is the paper's word; what it smooths is our reading: every word counts
+once more in every document cluster, as in every class of the source. That is one pinned pseudo-document per cluster
+that holds each word once, so the argument above holds.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def document_logs(target_table: np.ndarray) -> np.ndarray:
 def _word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
     """log p(column|ŵ) as columns × word clusters; -inf for empty clusters.
 
-    A cluster whose words have no weight on this side has no profile here; the overall one stands in for it. Any
-    stand-in is an upper bound of the loss after the move, so the step still cannot raise the objective.
+    For a cluster whose words have no weight on this side, the overall profile stands in. Any stand-in is an upper bound
+    of the loss after the move, so the step still cannot raise the objective.
     """
     mass = table.sum(axis=1, keepdims=True)
     profile = np.where(mass > 0, table / np.where(mass > 0, mass, 1.0), table.sum(axis=0) / max(table.sum(), 1e-300))
@@ -198,8 +197,8 @@ def spread_divergence(
 ) -> np.ndarray:
     """Per class, how differently source and target spread their mass over the words within word clusters.
 
-    The part of D(ĝ(W|c) ‖ f̂(W|d̂)) that the k × C tables do not hold: Σ_ŵ g(ŵ|c) · D(g(w|ŵ) ‖ f(w|ŵ)). It differs
-    between classes, not between document clusters, so no assignment depends on it.
+    The part of D(ĝ(W|c) ‖ f̂(W|d̂)) that the k × C tables do not hold: Σ_ŵ g(ŵ|c) · D(g(w|ŵ) ‖ f(w|ŵ)). No assignment
+    depends on it, since it does not differ between document clusters.
     """
     shares = []
     for table in (source_words, target_words):
@@ -215,9 +214,9 @@ def match_clusters(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Class of each document cluster, one to one, and the divergences D(ĝ(W|c) ‖ f̂(W|d̂)) (classes × clusters).
 
-    The paper takes the nearest class cluster by cluster, which can name one class twice. Here the assignment with the
-    smallest sum of divergences is taken. Within a word cluster ĝ and f̂ spread words by g(w)/g(ŵ) and f(w)/f(ŵ), which
-    does not depend on the document cluster, so the k × C tables decide.
+    The paper takes the nearest class of each cluster, which can name one class twice; here the sum of divergences is
+    smallest. How ĝ and f̂ spread words within a word cluster does not depend on the document cluster, so the k × C
+    tables decide.
     """
     # Word clusters that the target never uses would make every divergence infinite: a millionth of the mass everywhere.
     # Smoothed by Laplace's rule there are none, and ``floor`` is 0.

@@ -16,8 +16,8 @@ from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, per_length
 from isthmus.classify.cocc.co_clustering import CoClustering
 
 # -- Starting word clusters for co-clustering: words that occur in the same documents start together
-# The paper starts from CLUTO (repeated bisection, cosine). Here each word's document profile is sketched in a few
-# dimensions, a sum over row blocks, and the sketches are grouped by k-means on the sphere.
+# The paper starts from CLUTO (repeated bisection, cosine); here sketches of the words' document profiles are grouped by
+# k-means on the sphere.
 
 
 def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: int = 5) -> np.ndarray:
@@ -37,9 +37,8 @@ def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: i
 
 
 # -- Refinement: target documents settle at the nearest centroid of the classes that co-clustering gave them
-# Co-clustering sees words through k clusters and long documents weigh more; once it has found the classes, a document's
-# own rare words and an equal say for every document decide the doubtful ones better. This is k-means on the sphere
-# (tf-idf, cosine) started from the co-clustering's labels: sums over row blocks, an objective that never falls.
+# Co-clustering sees words through k clusters and long documents weigh more; a document's own rare words, and equal
+# weight for every document, decide the doubtful ones better. From those labels: k-means on the sphere (tf-idf, cosine).
 
 
 @dataclass
@@ -54,8 +53,7 @@ class Refinement:
 def refine_by_centroids(documents: SettlingDocuments, *, max_iter: int = 50) -> Refinement:
     """Move documents to the nearest centroid until none moves.
 
-    It gives up when a class would lose more than half of its documents: then the centroids follow some other division
-    of the target than the one the co-clustering found.
+    It gives up when a class would lose more than half of its documents: the centroids then follow some other division.
     """
     before = documents.sizes
     first = centroids = unit_columns(documents.sums)
@@ -95,9 +93,8 @@ def choose_setting(
 ) -> tuple[int, float, list[dict] | None]:
     """Values for what was left to "auto", and the table they were chosen from; ``vectors`` are those of the words.
 
-    Objectives of different k and λ cannot be compared. What can be is how well each setting's document clusters hold
-    together in a space that knows neither: the mean cosine of the documents with their clusters' tf-idf centroids. No
-    label of either domain enters.
+    Objectives of different k and λ cannot be compared. Chosen by the mean cosine of the documents with their clusters'
+    tf-idf centroids, a space that knows neither k nor λ; no label enters.
     """
     if n_word_clusters != "auto" and trade_off != "auto":
         return int(n_word_clusters), float(trade_off), None
@@ -129,8 +126,8 @@ _LENGTH_POWERS = (0.0, 0.5, 1.0)
 def calibrate(scores: np.ndarray, lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
     """Length power and factor under which softmax of the scores is most likely for the source's labels.
 
-    Source documents took no part in finding the document clusters, so they are new documents to them; that they come
-    from the other domain makes the estimate cautious.
+    Source documents took no part in finding the document clusters, so they serve as new ones; coming from the other
+    domain, they make the estimate cautious.
     """
     fits = []
     for power in _LENGTH_POWERS:

@@ -28,8 +28,6 @@ Weights = dict[Any, float]
 
 @dataclass
 class WordLabels:
-    """Labelled words by column."""
-
     # weight of each class for each labelled column; a negative weight speaks against the class
     columns: dict[int, Weights]
     unknown: list = field(default_factory=list)  # labelled words that no document holds
@@ -101,7 +99,7 @@ def classes_of(word_labels: Mapping | None) -> list:
 def place_words(
     word_labels: Mapping | None, n_columns: int, names: Sequence[str] | None, terms: Mapping[str, str | None] | None
 ) -> WordLabels:
-    """Find the column of every labelled word; weights of words that share a column are averaged.
+    """The column of every labelled word; weights of words that share a column are averaged.
 
     ``terms`` leads from a written word to the column name that stands for it (its stem, say).
     """
@@ -132,7 +130,7 @@ def place_words(
 def label_negations(columns: Mapping[int, Weights], names: Any, classes: Sequence) -> dict[int, Weights]:
     """Labelled columns with those of the same words negated, where the vectoriser counts these apart.
 
-    Of two classes the other one is meant; of several, the word speaks against its own.
+    Negated, a word speaks for the other of two classes, and against its own of several.
 
     >>> label_negations({0: {"good": 1.0}}, ["nice", "not-nice"], ["bad", "good"])
     {0: {'good': 1.0}, 1: {'bad': 1.0}}
@@ -307,7 +305,6 @@ class DualClassifier(TransferClassifier):
         return Sides(X, row_targets, row_weights, column_targets, column_weights, row_kernel, column_kernel)
 
     def _open_kernels(self, X: sp.csr_matrix, width: Any, word_width: Any, rng: Any) -> tuple[Kernel, Kernel]:
-        """Kernels over the rows and over the columns."""
         quantile = 1.0 / len(self.classes_)
         settings = {"quantile": quantile, "max_exact": self.max_exact, "n_landmarks": self.n_landmarks, "rng": rng}
         rows = make_kernel(self.kernel, X, width=width, **settings)

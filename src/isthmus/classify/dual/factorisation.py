@@ -29,8 +29,6 @@ class Side:
 
 @dataclass
 class FactorFit:
-    """Coefficients and values of both sides, ``Q``, the objective after every block step, and how it ended."""
-
     a: np.ndarray
     b: np.ndarray
     row_values: np.ndarray
@@ -58,9 +56,8 @@ def fit_factor(
     """Block coordinate descent on Eq. 7 from ``start`` = (α, β).
 
     One outer step solves for ``Q`` (Eq. 8), ``α`` (Eq. 9) and ``β`` (Eq. 10) in turn, until the objective falls by less
-    than ``stop`` of itself. Each block is convex and is solved from where it stood, so the objective falls at every
-    block step. With another loss than the squared one a block is solved for the parabola that touches the loss where
-    the block stood and lies above it elsewhere.
+    than ``stop`` of itself. Each block is convex, so the objective falls at every block step; other losses than the
+    squared one are replaced by :func:`parabola`.
     """
     X_t = X.T.tocsr()
     a, b = start
@@ -113,7 +110,6 @@ def objective(X: sp.csr_matrix, size: float, fit: FactorFit, rows: Side, columns
 
 
 def label_loss(side: Side, values: np.ndarray) -> float:
-    """How far ``values`` are from the side's labels."""
     if side.loss == "squared":
         return 0.5 * float(np.sum(side.weights[:, None] * (values - side.targets) ** 2))
     signs, weights = signs_of(side.targets, side.weights)
@@ -123,8 +119,7 @@ def label_loss(side: Side, values: np.ndarray) -> float:
 def parabola(side: Side, values: np.ndarray) -> Side:
     """The side with a squared loss that equals its own at ``values`` and is nowhere below it.
 
-    A parabola as bent as the loss at its most curved point. Weights stay one a row, which the Sylvester equations
-    need; Newton's own would differ from class to class.
+    It is as bent as the loss at its most curved point. Weights stay one a row, which the Sylvester equations need.
     """
     if side.loss == "squared":
         return side
@@ -147,8 +142,8 @@ def _solve_side(
 ) -> tuple[np.ndarray, np.ndarray]:
     """``[γ + J K] a + μ K a Z = J Y + μ·pull`` (Eqs. 9, 10).
 
-    ``Z`` is small and symmetric: in the basis of its eigenvectors the Sylvester equation falls into one system of the
-    form ``(γ + D_j K) a_j = b_j`` per class, each with its own diagonal ``D_j = J + μ z_j``.
+    In the basis of the eigenvectors of ``Z``, which is small and symmetric, the Sylvester equation falls into one
+    system ``(γ + D_j K) a_j = b_j`` per class, with the diagonal ``D_j = J + μ z_j``.
     """
     z, U = np.linalg.eigh(0.5 * (Z + Z.T))
     diagonal = side.weights[:, None] + mu * np.maximum(z, 0.0)

@@ -38,7 +38,6 @@ class Predictor:
     unit: bool = False
 
     def __call__(self, X: sp.spmatrix) -> np.ndarray:
-        """Values for each row of ``X``: (rows, m)."""
         if self.unit:
             X = unit_rows(X)
         if self.centres is None:
@@ -126,10 +125,10 @@ def make_kernel(
     n_landmarks: int,
     rng: np.random.RandomState,
 ) -> Kernel:
-    """The kernel called ``kind`` over the rows of ``X``.
+    """The kernel called ``kind``.
 
-    A Gaussian kernel over more than ``max_exact`` rows is approximated through ``n_landmarks`` random rows. Where
-    ``width`` is None, the width rule :func:`quantile_width` sets it.
+    A Gaussian one over more than ``max_exact`` rows is approximated through ``n_landmarks`` random rows. Without
+    ``width``, :func:`quantile_width` sets it.
     """
     if kind in ("linear", "cosine"):
         return LinearKernel(X, unit=kind == "cosine")
@@ -167,7 +166,6 @@ def gaussian_times(X: sp.spmatrix, centres: sp.spmatrix, width: float, weights: 
 
 
 def squared_distances(X: sp.spmatrix, Y: sp.spmatrix) -> np.ndarray:
-    """Squared Euclidean distances between the rows of two sparse matrices."""
     values = np.asarray((X @ Y.T).toarray())
     values *= -2.0
     values += squared_norms(X)[:, None]
@@ -177,5 +175,4 @@ def squared_distances(X: sp.spmatrix, Y: sp.spmatrix) -> np.ndarray:
 
 
 def squared_norms(X: sp.spmatrix) -> np.ndarray:
-    """Squared length of each row."""
     return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()

@@ -69,8 +69,6 @@ class ManifoldProblem:
 
 @dataclass
 class ManifoldFit:
-    """Coefficients, values at all rows and columns, the objective after each step, and how it was solved."""
-
     coefficients: np.ndarray
     values: np.ndarray
     history: list[float]
@@ -83,8 +81,8 @@ def solve_manifold(
 ) -> ManifoldFit:
     """Minimise Eq. 2: one linear system (Eq. 4) for the squared loss, Newton steps of that form for the others.
 
-    Those are one class against the others, the hinge with a rounded corner. The solver "direct" takes the LU of the (n
-    + d)² system, "cg" conjugate gradients that form nothing.
+    Those are one class against the others, the hinge with a rounded corner. "direct" takes the LU of the (n + d)²
+    system, "cg" conjugate gradients that form nothing.
     """
     if loss == "squared":
         return _solve_squared(problem, solver, tol, max_iter)
@@ -143,8 +141,7 @@ MOST_CURVED = {"hinge": 1.0 / (2 * HINGE_BEND), "logistic": 0.25}  # the largest
 def signs_of(targets: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One-against-others targets ±1 and their weights.
 
-    A node labelled with a class speaks about every class. A word that only speaks against a class says nothing of the
-    others, so those have weight 0.
+    A word that only speaks against a class says nothing of the others: those have weight 0.
     """
     signs = np.where(targets > 0, 1.0, -1.0)
     speaks = (targets > 0).any(axis=1, keepdims=True) | (targets < 0)
@@ -209,8 +206,8 @@ def word_influence(
     """Expected number of flipped ``rows`` and expected change of their scores for each candidate word.
 
     A label ``y`` of weight 1 on node ``w`` adds ``e_w e_wᵀ K`` to the matrix of Eq. 4 and ``e_w y`` to its right-hand
-    side. With ``g = K A⁻¹ e_w`` the new values are ``F + g (y - F_w) / (1 + g_w)``, exactly (Sherman and Morrison) for
-    the squared loss; for other losses this is the first step. ``moments`` make values comparable scores.
+    side. With ``g = K A⁻¹ e_w`` values become ``F + g (y - F_w) / (1 + g_w)`` (Sherman and Morrison): exact for the
+    squared loss, the first step for others. ``moments`` make values comparable scores.
     """
     n, total = problem.n_rows, len(problem.targets)
     current = (values[rows] - moments[0]) / moments[1]

@@ -46,9 +46,9 @@ def kernel_cg(
     """Conjugate gradients for ``γ a + penalty(kernel(a)) = rhs`` in the kernel's inner product, one system per column.
 
     ``gamma`` is constant on each block of a block-diagonal kernel, so that it commutes with it; ``start`` is (``a``,
-    ``K a``); ``coupled`` where ``penalty`` mixes columns: the whole array is then one unknown, with one step length.
-    Each step lowers ``½ ⟨a, A a⟩ - ⟨a, b⟩``, which is the regularised objective itself: stopping early never makes it
-    worse. Components of ``a`` in the null space of ``K`` change no prediction and are left where they are.
+    ``K a``); ``coupled`` where ``penalty`` mixes columns: then one step length serves the whole array. Each step lowers
+    the regularised objective ``½ ⟨a, A a⟩ - ⟨a, b⟩``, so stopping early never makes it worse. Components of ``a`` in
+    the null space of ``K`` change no prediction and stay.
     """
     axis = None if coupled else 0
     if start is None:
@@ -96,7 +96,7 @@ def solve_in_place(A: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 def diagonal_direct(kernel: np.ndarray, diagonal: np.ndarray, gamma: float, rhs: np.ndarray) -> np.ndarray:
     """``(γ I + D K)⁻¹ rhs`` for a diagonal ``D``: by Cholesky of ``γ I + √D K √D``, by LU where ``D`` has zeros.
 
-    By LU, too, where rounding of a very large ``D`` or ``K`` has swallowed γ, so that the matrix is no longer positive.
+    Also by LU where rounding of a very large ``D`` or ``K`` has swallowed γ, so that the matrix is no longer positive.
     """
     if diagonal.min() > 1e-12 * diagonal.max():
         root = np.sqrt(diagonal)

@@ -18,8 +18,6 @@ RIDGES = (0.1, 0.3, 1.0, 3.0, 10.0)  # of the mean eigenvalue
 
 @dataclass
 class Settled:
-    """Where centroids came to rest."""
-
     centroids: np.ndarray  # (n_classes, n_features)
     similarity: np.ndarray  # of the rows to the final centroids
     history: list[float]  # mean similarity of the rows to the classes they are assigned to, round by round
@@ -37,10 +35,10 @@ def settle_softly(
 ) -> Settled:
     """Let centroids move from descriptions of classes to where the documents are; all rows have length one.
 
-    In turn every row is shared among the classes by the softmax of ``sharpness`` times its similarities, and every
-    centroid becomes the direction of ``anchor_weight`` · (its description) + (1 − ``anchor_weight``) · (the direction
-    of its rows). A class whose description is zero is given no row. ``tol``: mean change of a row's shares at which it
-    ends. ``anchor_weight``: one for all classes, or a column with one for each.
+    In turn every row is shared among the classes by softmax(``sharpness`` · similarities), and every centroid becomes
+    the direction of ``anchor_weight`` · (its description) + (1 − ``anchor_weight``) · (the direction of its rows),
+    until the mean change of a row's shares is below ``tol``. A class whose description is zero gets no row.
+    ``anchor_weight`` may be a column, one for each class.
 
     >>> rows = np.array([[0.8, 0.6], [0.6, 0.8], [-0.8, -0.6]])
     >>> settle_softly(np.array([[1.0, 0.0], [-1.0, 0.0]]), rows).similarity.argmax(axis=1).tolist()
@@ -79,8 +77,8 @@ class Learned:
 def learn_shares(rows: np.ndarray, shares: np.ndarray, *, ridges: tuple[float, ...] = RIDGES) -> Learned:
     """Ridge regression of class shares on centred rows; answers for left-out rows come in closed form.
 
-    Of the ``ridges``, multiples of the mean eigenvalue of the rows' products, the one is taken with which left-out rows
-    are told best, so that few rows of many numbers are not overfitted.
+    ``ridges`` are multiples of the mean eigenvalue of the rows' products; the one that is best for left-out rows is
+    taken.
 
     >>> rows = np.array([[1.0, 0.1], [0.9, 0.0], [-1.0, 0.1], [-0.9, -0.2]])
     >>> learn_shares(rows, np.repeat(np.eye(2), 2, axis=0)).held_out.argmax(axis=1).tolist()
@@ -124,8 +122,8 @@ class NameAgreement:
 def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> NameAgreement | None:
     """Names and labelled rows against each other; None where fewer than two classes have both.
 
-    Names, zeros where one means nothing, settle among the centred labelled rows without seeing a label; rows are
-    compared with centroids of the others.
+    Names (zeros where one means nothing) settle among the centred rows without seeing a label; rows are compared with
+    centroids of the others.
 
     >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]])
     >>> names = np.array([[1.0, 0.0], [-1.0, 0.0]])

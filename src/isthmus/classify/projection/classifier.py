@@ -38,9 +38,9 @@ def held_out_features(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Features of labelled rows by a projection that has not seen them, and the rows in question.
 
-    A rare term of a training document is by itself enough to send that term to the document's class, so features of the
-    training documents by their own projection are far too good. Sums can be taken out again: the projection for a fold
-    is built from ``stats`` minus that fold's own statistics. ``used`` of the ``folds`` are made.
+    A rare term of a training document is enough to send it to the document's class, so features by the document's own
+    projection are far too good. Here each fold's own statistics are subtracted from ``stats``; ``used`` of the
+    ``folds`` are made.
     """
     parts, rows = [], []
     for fold in range(used):
@@ -55,8 +55,6 @@ def held_out_features(
 
 @dataclass
 class Adaptation:
-    """What the rounds came to."""
-
     # statistics of the surest target rows, of the last round or of the one gone back to
     target: TermStatistics | None = None
     kept: int = 0  # that round
@@ -82,11 +80,10 @@ def adapt_statistics(
     each class that counts as sure grows in equal steps up to ``share``. ``build`` makes a projection of the target's
     statistics, None at first.
 
-    Rounds feed on their own labels, so that a class can grow at the cost of another, round after round. No label of the
-    target can tell, but the source's can: target rows whose labels are right lead back to the source's labels. Where a
-    round leads back worse than the best one before by more than ``allowance`` of that one, the adaptation ends and goes
-    back to the last round that was within half of it. Labels that come nearer to the source's class shares are not
-    running away: they may fall by as much more as they came nearer, up to twice the allowance.
+    Rounds feed on their own labels, so that a class can grow at the cost of another. Right labels lead back to those of
+    the source: where a round leads back worse than the best one before by more than ``allowance`` of that one, the
+    adaptation ends and goes back to the last round that was within half of it. Labels that come nearer to the source's
+    class shares may fall by as much more as they came nearer, up to twice the allowance.
     """
     found = Adaptation()
     target: TermStatistics | None = None
@@ -200,8 +197,7 @@ def margin_histogram(block: Block, projection: Projection) -> np.ndarray:
 def move_surest(block: Block, n_classes: int, least: np.ndarray, step: int) -> ClassCounts:
     """Counts of the rows that came to the surest of a class in this round; behind the classes, of those that left.
 
-    Most rows stay where they were in the round before, which is kept under its own name, so that a round that is done
-    twice gives the same.
+    What was kept in the round before has its own name, so that a round that is done twice gives the same.
     """
     margins = block.kept("margins")
     assert margins is not None
@@ -225,7 +221,7 @@ def block_features(rows: RowBlock, projection: Projection) -> np.ndarray:
 def surest_rows(shares: np.ndarray, share: float) -> np.ndarray:
     """Rows among the ``share`` with the largest margins of those given the same class; never rows without a margin.
 
-    Class by class, so that a class that is easy to tell cannot crowd out the others.
+    Class by class, so that an easy class cannot crowd out the others.
     """
     top = np.partition(shares, -2, axis=1)
     margin = top[:, -1] - top[:, -2]

@@ -15,8 +15,8 @@ def fit_squared_hinge(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Minimise ½‖w‖² + C·Σ max(0, 1 − y·(w·x))² for every class by truncated Newton steps.
 
-    A column of ones is added to ``X``; its weight is the intercept. A class is done when its gradient is below ``tol``,
-    relative to that of the zero vector. Returns coefficients (classes × features), intercepts and the number of steps.
+    The weight of a column of ones is the intercept. A class is done when its gradient is below ``tol``, relative to
+    that of the zero vector. Returns coefficients (classes × features), intercepts and the number of steps.
     """
     X = np.hstack([X, np.ones((len(X), 1))])
     sign = -np.ones((len(X), n_classes))
@@ -56,8 +56,8 @@ def _newton_direction(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Conjugate gradients for all classes side by side; also X @ direction, which the steps give for free.
 
-    The Hessian of class k is I + 2C·XᵀA_kX with A_k the rows inside the margin. I + 2C·a_k·XᵀX with a_k the share of
-    those rows is close to it and diagonal in one basis for all classes: it serves as preconditioner.
+    The Hessian of class k is I + 2C·XᵀA_kX with A_k the rows inside the margin. The preconditioner I + 2C·a_k·XᵀX, with
+    a_k their share, is close to it and diagonal in one basis for all classes.
     """
     scale = 1.0 / (1.0 + 2.0 * C * np.outer(np.maximum(roots, 0.0), active.mean(axis=0)))
     direction, moved = np.zeros_like(gradient), np.zeros(active.shape)

@@ -62,10 +62,7 @@ BLOCK = 4_096  # documents compared with the landmarks in one go: with every blo
 
 @dataclass
 class KernelRows:
-    """Knows the documents on the columns and how to compare others with them.
-
-    ``fit`` gives the rows of all fitted documents; ``new_rows`` those of later documents.
-    """
+    """Compares documents with those on the columns."""
 
     kernel: Any
     use_rbf: bool
@@ -101,7 +98,7 @@ class KernelRows:
     def fit(self, domains: Domains, landmarks: np.ndarray | None, xp: Any = None) -> tuple[Any, bool]:
         """Rows of all documents, and whether they are features (inner products are the kernel) or the kernel itself.
 
-        With an array module ``xp`` they are made on its device when they are asked for.
+        With an array module ``xp`` they are made on its device on demand.
         """
         self.landmarks = landmarks
         if landmarks is None:
@@ -133,7 +130,6 @@ class KernelRows:
         return DeviceRows(xp, xp.asarray(K), xp.ones(len(K)), False, self.use_rbf)
 
     def scores(self, X: Any, weights: np.ndarray) -> np.ndarray:
-        """Rows of new documents times weights."""
         if isinstance(self.kernel, StringKernel) and self.root is None and len(X) > FEW:
             xp = array_module(self.kernel.device, int(np.sqrt(len(X) * len(self.columns))))
             index = None if xp is None else self.kernel.device_index(xp, [*self.columns, *X], len(self.columns))
@@ -200,7 +196,6 @@ class KernelRows:
         self.__dict__.update(state, columns=unpack_texts(columns) if isinstance(columns, dict) else columns)
 
     def new_rows(self, X: Any) -> np.ndarray:
-        """Rows of new documents against the columns."""
         if self._precomputed:
             rows = self._curve(_dense(X).copy() if self.train is None else _dense(X)[:, self.train])
         elif isinstance(self.kernel, StringKernel) and self.diagonal is not None and len(X) <= FEW:
@@ -213,7 +208,6 @@ class KernelRows:
 
     @property
     def bend(self) -> KernelBend:
-        """What happens to rows of the normalised kernel."""
         return KernelBend(self.use_rbf, self.centre, self.length, self.align == "domain")
 
     def _few(self, X: Any, diagonal: np.ndarray) -> np.ndarray:

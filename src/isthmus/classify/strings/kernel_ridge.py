@@ -48,7 +48,6 @@ class GrowingRidge:
         self._multiplied = 0  # … of so many training rows
 
     def block(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The kernel between rows a and rows b."""
         if not self.linear:
             return self.rows[np.ix_(a, b)]
         left = self._take(a)
@@ -138,7 +137,6 @@ class GrowingRidge:
         return total
 
     def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Scores of the given rows of the matrix."""
         scores = np.empty((len(rows), weights.shape[1]))
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
@@ -153,8 +151,8 @@ RIDGES = (1e-2, 1e-1, 1.0, 10.0, 100.0)
 def choose_ridge(rows: np.ndarray, codes: np.ndarray, n_classes: int, least: float) -> float:
     """Ridge for feature rows that are fewer than the documents, by every fifth document held out.
 
-    With about as many features as documents a small ridge fits noise; how much is needed depends on both numbers.
-    ``least`` is tried too, and the smallest of equally good ridges is taken.
+    With about as many features as documents a small ridge fits noise. ``least`` is tried too; the smallest of equally
+    good ridges is taken.
     """
     held_out = np.arange(len(codes)) % 5 == 4
     if not held_out.any() or len(np.unique(codes[~held_out])) < n_classes:
@@ -198,8 +196,7 @@ def leave_one_out(A: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
 def discriminant_responses(codes: np.ndarray, n_classes: int) -> np.ndarray:
     """Orthonormal class indicators orthogonal to the constant: C − 1 columns.
 
-    Regressing on them with a ridge gives the directions of kernel discriminant analysis (spectral regression; Cai, He
-    and Han 2007).
+    Ridge regression on them gives the directions of kernel discriminant analysis (Cai, He and Han 2007).
     """
     stacked = np.column_stack([np.ones(len(codes)), *(codes == c for c in range(n_classes))]).astype(float)
     basis = np.linalg.qr(stacked[:, : n_classes + 1])[0]

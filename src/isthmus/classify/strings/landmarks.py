@@ -110,8 +110,9 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def moments(block: Block, model: LandmarkKernelClassifier, n_classes: int, least: int | None) -> tuple[np.ndarray, ...]:
-    """Sums of features, of their products, per class, and how many documents: of a source block all labelled ones, of a
-    target block those that are sure enough, or with ``least`` None the plain sums alone.
+    """Sums of features, of their products, per class, and how many documents: all labelled ones of a source block.
+
+    Of a target block those that are sure enough, or with ``least`` None the plain sums alone.
     """
     steps, _ = block_steps(block, "strings", model.steps)
     if block.side == "source":

@@ -2,8 +2,7 @@
 
 The matrix of the ridge, R·Rᵀ for the rows R of the aligned kernel, is multiplied and factorised once, with its rows in
 single precision (tensor cores); that factor preconditions conjugate gradients in double precision, whose products with
-R come from the counts, block by block. So the result is the one of the CPU, and neither R nor R·Rᵀ is held in double.
-As on the CPU, a later round keeps the factor of the earlier one and adds rows to it.
+R come from the counts, block by block. So the result is that of the CPU, and neither R nor R·Rᵀ is held in double.
 
 Like :mod:`isthmus.features.gram_gpu`, every function takes the array module, and numpy stands in for CuPy.
 """
@@ -109,7 +108,6 @@ class DeviceRidge:
     # -- The factor
 
     def extend(self, new: np.ndarray) -> None:
-        """Add training rows. The factor of the old ones is kept; only the new rows are factorised."""
         old = len(self.train)
         self.train = np.concatenate([self.train, new])
         self._index = self._xp.asarray(self.train)
@@ -136,7 +134,7 @@ class DeviceRidge:
     def _deflate(self, old: int) -> None:
         """Directions in which the rows are long, taken out of the factor: R·Rᵀ = (R − ZQ)(R − ZQ)ᵀ + ZZᵀ for Z = R·Qᵀ.
 
-        Their eigenvalues are larger than the others by so much that single precision could not hold both.
+        Single precision could not hold their eigenvalues and the others at once.
         """
         xp = self._xp
         if self._Q is None:
@@ -272,7 +270,6 @@ class DeviceRidge:
         return X
 
     def weights(self, Y: np.ndarray) -> np.ndarray:
-        """What a row is multiplied with: R_trainᵀ·a for feature rows (p × classes), the dual weights for a kernel."""
         dual = self._dual(Y)
         return np.ascontiguousarray(to_host(self._products(dual) if self.linear else dual).T)
 
@@ -284,13 +281,11 @@ class DeviceRidge:
         return out
 
     def scores(self, weights: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Scores of the given rows of the matrix."""
         W = self._xp.asarray(np.ascontiguousarray(weights.T))
         W = W if self.linear else self._spread(W)
         return np.ascontiguousarray(to_host(self.scores_on_device(W, self._xp.asarray(rows))).T)
 
     def held_out_scores(self, places: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        """Scores that some of the training rows (by place) would get from a ridge fitted on the others among them."""
         rows = self._index[self._xp.asarray(places)]
         if self.linear:
             kernel = sum(panel @ panel.T for _, _, panel in self._panels(rows))
