@@ -196,12 +196,12 @@ def read_class_options(request: LabelRequest, source: Collection) -> dict | None
     known = {name for name in source.labels if name is not None}
     table = {} if request.class_table is None else read_class_table(request.class_table)
     typed = class_texts(list(request.classes), known)
-    twice = [name for name in typed if name in table and typed[name] not in ("", table[name])]
+    twice = [name for name in typed if name in table and typed[name] and table[name] and typed[name] != table[name]]
     if twice:
         raise UsageError(
             f"The class {twice[0]!r} has words in --class and in {request.class_table}; give them in one place."
         )
-    return typed | table
+    return typed | {name: words or typed.get(name, "") for name, words in table.items()}
 
 
 def _check_classes(source: Collection, force_classes: bool, added: dict | None = None) -> None:

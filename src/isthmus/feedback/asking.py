@@ -25,6 +25,7 @@ DISPUTE = 0.5  # what a document that all methods agree about still counts, besi
 _GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
 _NEAR_COPY = 0.98
 _UNLIKE = 0.2
+_TIED = 1e-12  # sums of other rows first differ by less than this
 _LAST = 4.0  # more than any worth: what was left blank comes after everything else, near-copies included
 
 
@@ -76,6 +77,7 @@ def ask_documents(
     groups: Sequence[str] | None = None,
     disputed: Mapping[int, str] | None = None,
     blind: bool = False,
+    places: np.ndarray | None = None,
 ) -> list[Question]:
     """Documents to ask about, the most useful first.
 
@@ -102,6 +104,8 @@ def ask_documents(
         Documents about which hands disagree, and what each says: they come first, the most doubtful before others.
     blind : bool
         Reasons name no class, so that they do not influence the reader.
+    places : ndarray of int, optional
+        Which of equally useful documents is asked first: the one of the lowest place. If omitted, their order.
 
     Examples
     --------
@@ -121,6 +125,7 @@ def ask_documents(
     rank = np.zeros(len(worth))
     rank[list(passed_over)] = -_LAST
     nearest = _similarity(meaning, list(answered))
+    places = np.arange(len(worth)) if places is None else places
     chosen: list[Question] = []
 
     def take(row: int, reason: str) -> None:
@@ -128,19 +133,19 @@ def ask_documents(
         np.maximum(nearest, np.clip(meaning @ meaning[row], 0.0, 1.0), out=nearest)
         chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
 
-    for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), row)):
+    for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), places[row])):
         if len(chosen) < n and free[row] and nearest[row] <= _NEAR_COPY:
             said = (disputed or {})[row]
             take(row, said.partition(":")[0] if blind else said)
     unseen = free & (rank == 0)
-    for row, name in _group_heads(groups, meaning, unseen, list(answered))[: max(1, n // _GROUP_SHARE)]:
+    for row, name in _group_heads(groups, meaning, unseen, list(answered), places)[: max(1, n // _GROUP_SHARE)]:
         if len(chosen) < n:
             take(row, f"in the middle of {name}, a group that fits no class")
     while len(chosen) < n and free.any():
         gain = np.where(free, worth * (1.0 - nearest) + rank, -np.inf)
         # Near-copies of what is asked already only when nothing else is left.
         gain = np.where(free & (nearest > _NEAR_COPY), gain - 1.0, gain)
-        row = int(gain.argmax())
+        row = _largest(gain, places)
         unlike = bool(len(answered)) and nearest[row] < _UNLIKE
         take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, unlike, blind))
     return chosen
@@ -154,8 +159,14 @@ def _similarity(meaning: np.ndarray, rows: list[int]) -> np.ndarray:
     return nearest
 
 
+def _largest(values: np.ndarray, places: np.ndarray) -> int:
+    """The row of the largest value; of equal ones that of the lowest place, whatever the order of the rows."""
+    tied = np.flatnonzero(values >= values.max() - _TIED)
+    return int(tied[places[tied].argmin()])
+
+
 def _group_heads(
-    groups: Sequence[str] | None, meaning: np.ndarray, free: np.ndarray, answered: list[int]
+    groups: Sequence[str] | None, meaning: np.ndarray, free: np.ndarray, answered: list[int], places: np.ndarray
 ) -> list[tuple[int, str]]:
     """The middle document of each suspected group of which nothing has been answered, largest group first."""
     if groups is None:
@@ -167,7 +178,8 @@ def _group_heads(
         if np.isin(rows, answered).any() or not free[rows].any():
             continue
         rows = rows[free[rows]]
-        heads.append((len(rows), int(rows[(meaning[rows] @ meaning[rows].mean(axis=0)).argmax()]), str(name)))
+        middle = _largest(meaning[rows] @ meaning[rows].mean(axis=0), places[rows])
+        heads.append((len(rows), int(rows[middle]), str(name)))
     return [(row, name) for _, row, name in sorted(heads, key=lambda head: (-head[0], head[1]))]
 
 
@@ -267,6 +279,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         groups=getattr(labelling, "novel_group", None),
         disputed=_disputed(labelling),
         blind=not suggest,
+        places=content_order(labelling.texts).argsort(),
     )
     rows = [*first, *(question.row for question in questions)]
     table: dict[str, list] = {
