@@ -240,7 +240,6 @@ def cluster(
 
 
 def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_state) -> GuidanceEstimate | None:
-    """Judge the source on a sample of the target."""
     n_source = len(collections)
     known = np.flatnonzero([group is not None for group in groups[:n_source]])
     target = rows[n_source:]

@@ -51,11 +51,9 @@ class FrameResult:
         return convert_frame(self.to_frame(add), "polars")
 
     def _table(self, columns: dict[str, list]) -> Any:
-        """Columns as they are, or as a frame of the kind that came in."""
         return columns if self._frame is None else make_frame(columns, self._frame)
 
     def _like(self, other: FrameResult) -> Any:
-        """This result, about the same documents as another one."""
         self._frame, self._categories = other._frame, other._categories
         return self
 
@@ -101,7 +99,6 @@ def takes_frames(function: Callable) -> Callable:
 
 
 def _refuse_names_of_files(given: Sequence, name: str) -> None:
-    """What works on the command line is tried in Python, too."""
     for value in given:
         if isinstance(value, (str, PathLike)):
             raise UsageError(

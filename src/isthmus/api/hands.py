@@ -23,16 +23,10 @@ METHODS = "isthmus"  # the labelling itself, as a hand among the others
 class HandCheck:
     """What several hands said about the same documents.
 
-    Attributes
-    ----------
-    hands : list of dict
-        ``hand``, ``answers``, ``shared`` (with another hand), ``right`` (share, estimated from all hands together).
-    pairs : list of dict
-        ``first``, ``second``, ``documents`` that both answered, ``agreed`` (share), ``kappa`` (Cohen's).
-    documents : int
-        Documents that two hands or more answered.
-    fleiss_kappa, krippendorff_alpha : float or None
-        Agreement beyond chance over all hands; 1 is full agreement, 0 chance.
+    - ``hands``: ``hand``, ``answers``, ``shared`` (with another hand), ``right`` (share, estimated from all hands).
+    - ``pairs``: ``first``, ``second``, ``documents`` that both answered, ``agreed`` (share), ``kappa`` (Cohen's).
+    - ``documents``: how many two hands or more answered.
+    - ``fleiss_kappa``, ``krippendorff_alpha``: agreement beyond chance over all hands; 1 is full agreement, 0 chance.
     """
 
     hands: list[dict]
@@ -42,7 +36,6 @@ class HandCheck:
     krippendorff_alpha: float | None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain values, ready for JSON."""
         return to_plain(vars(self))
 
     def __str__(self) -> str:
@@ -70,14 +63,9 @@ class HandCheck:
 
 
 def compare_hands(entries: Sequence[Mapping[str, Any]], labels: Sequence | np.ndarray) -> HandCheck:
-    """Reliability and agreement of hands.
+    """Reliability and agreement of hands, from ``row``, ``label`` and ``by`` of each answer.
 
-    Parameters
-    ----------
-    entries : sequence of mappings
-        ``row``, ``label`` and ``by`` of each answer.
-    labels : sequence
-        Of the labelling, which takes part as a hand called "isthmus".
+    The labelling takes part with its ``labels``, as a hand called "isthmus".
     """
     votes = {(entry["row"], entry["by"] or "unnamed"): entry["label"] for entry in entries}
     if len({by for _, by in votes}) < 2:

@@ -158,7 +158,6 @@ class LabelResult(Outlook):
 
     @property
     def _condition(self) -> str:
-        """On what an expectation rests that no document was read for."""
         return " if your classes cover the target" if self.learned is None and self.measured is None else ""
 
     def _repr_html_(self) -> str:
@@ -369,7 +368,7 @@ class LabelResult(Outlook):
         return self.checked
 
     def _check(self, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
-        """What the sample says about documents that nobody read; those that somebody read count as right."""
+        """Check documents that nobody read; those that somebody read count as right."""
         known = self.known_answers.read
         answers = dict(zip(known.rows, known.labels, strict=True))
         checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
@@ -713,7 +712,6 @@ def label(
 
 
 def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResult:
-    """Fourth step: one result of everything."""
     unused_vectors = isinstance(job.embed, VectorTable) and not vector_steps(fitted.model)
     return LabelResult(
         labels=fitted.labels,
@@ -736,7 +734,7 @@ def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResul
 
 
 def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
-    """The labelling made again from a source whose labels a person corrected; answers given so far are learned."""
+    """The labelling made from a corrected source; answers given so far are learned."""
     corrected = read_source_corrections(result, corrections)
     if not corrected:
         raise DataError(

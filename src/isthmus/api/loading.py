@@ -8,7 +8,7 @@ from isthmus.api.saving import read_saved
 
 
 def _result_type(kind: str) -> type | None:
-    """What a file of this kind holds. Imported when it is met: labels need nothing of what groups documents."""
+    """The class behind a kind, imported when it is met: labels need nothing of what groups documents."""
     if kind == "label":
         from isthmus.api.label import LabelResult
 

@@ -41,14 +41,7 @@ def build_method(
 
 
 def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -> None:
-    """Set parameters of a recipe's estimator, refused where it has none of that name or the value is not allowed.
-
-    >>> from isthmus import CoClusteringClassifier
-    >>> model = CoClusteringClassifier()
-    >>> set_parameters(model, {"n_word_clusters": 64}, "cocc")
-    >>> model.n_word_clusters
-    64
-    """
+    """Set parameters of a recipe's estimator; unknown names and values that are not allowed are refused."""
     known = estimator.get_params()
     for name in parameters:
         if name not in known:
@@ -82,7 +75,6 @@ def read_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 def check_takes_classes(method: Any) -> None:
-    """Refuse a method that would not use the names of classes."""
     if method == "auto" or (isinstance(method, str) and get_recipe(method).takes_classes):
         return
     takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_classes)
@@ -93,7 +85,7 @@ def check_takes_classes(method: Any) -> None:
 
 
 def check_typed(method: str, given: Sequence[str]) -> None:
-    """Refuse typed parameters that the method does not have or does not allow, before anything is fitted."""
+    """Refuse typed parameters that the method does not have or allow, before anything is fitted."""
     if not given:
         return
     if method == "auto":
@@ -143,7 +135,6 @@ def _last_step(estimator: Any) -> Any:
 
 
 def _check_contract(method: Any) -> None:
-    """Refuse what is not an estimator that learns from a source and a target."""
     if isinstance(method, type):
         raise UsageError(
             f"method is the class {method.__name__}; give an instance of it: {method.__name__}().", code="bad-method"
@@ -168,7 +159,6 @@ def _check_contract(method: Any) -> None:
 
 
 def check_labelled(model: Any) -> None:
-    """Refuse a fitted pipeline whose last step leaves no labels behind."""
     missing = [name for name in ("classes_", "transduction_") if not hasattr(model, name)]
     if missing:
         raise UsageError(

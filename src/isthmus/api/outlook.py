@@ -67,7 +67,7 @@ class Outlook(FrameResult, Labelling):
         ]
 
     def _column(self, name: str) -> list:
-        """Values of a column of the target, where it came as a data frame or was kept with a saved labelling."""
+        """Values of a column of the target's frame, also of one kept with a saved labelling."""
         if self._frame is not None:
             columns = frame_columns(self._frame)
         else:
@@ -78,7 +78,6 @@ class Outlook(FrameResult, Labelling):
         return columns[name]
 
     def _shares(self, within: np.ndarray | None = None) -> list[dict]:
-        """Class shares of all documents, or of those within a mask."""
         measured = self.measured
         if measured is None:
             return with_source(self.share_facts().shares(within), self.source_labels)

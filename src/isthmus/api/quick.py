@@ -63,7 +63,6 @@ class PipelineRule:
 
     @classmethod
     def of(cls, pipeline: Any) -> PipelineRule:
-        """Of a fitted pipeline of raw texts."""
         *before, (_, last) = pipeline.steps
         rule = last.prediction_rule() if hasattr(last, "prediction_rule") else None
         if rule is None:
@@ -71,11 +70,9 @@ class PipelineRule:
         return cls([_step(step) for _, step in before], rule, pipeline.classes_)
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """Probability of each class for each text."""
         return softmax(self.rule.scores(self.rows(texts)))
 
     def rows(self, texts: Sequence[str]) -> Any:
-        """What its rule reads of some texts."""
         rows = run_steps(self.steps, texts)
         if isinstance(rows, np.ndarray):  # estimators compute in double precision, whatever a model's vectors have
             rows = rows.astype(np.float64, copy=False)
@@ -96,7 +93,7 @@ _SINGLE = (
 
 @dataclass(frozen=True)
 class VoteRule:
-    """Several pipelines that vote, as :class:`isthmus.choose.CombinedModel` joins them."""
+    """The rules of a :class:`isthmus.choose.CombinedModel`."""
 
     members: Mapping[str, PipelineRule]
     weights: Mapping[str, float]
@@ -106,7 +103,6 @@ class VoteRule:
 
     @classmethod
     def of(cls, model: CombinedModel) -> VoteRule:
-        """Of a vote of fitted pipelines."""
         several = {name: PipelineRule.of(member) for name, member in model.members.items()}
         if model.lexicon_model is not None:
             several[LEXICON] = PipelineRule.of(model.lexicon_model)
@@ -116,7 +112,6 @@ class VoteRule:
         return cls(members, model.weights, names, {name: getattr(model, name) for name in _SINGLE}, lexicon)
 
     def joined(self) -> CombinedModel:
-        """The vote itself."""
         model = _VoteOfRules(dict(self.members), dict(self.weights))
         model.weights = dict(self.weights)  # as they were: dividing by their sum once more could move the last digit
         model.lexicon_model = self.lexicon
@@ -128,14 +123,12 @@ class VoteRule:
 
 
 class _VoteOfRules(CombinedModel):
-    """The same vote, of rules."""
-
     def _read_for_words(self, texts: Sequence[str]) -> tuple[Any, Any]:
         return self.lexicon_model.rule, self.lexicon_model.rows(texts)
 
 
 def share_counts(members: Mapping[str, PipelineRule]) -> dict[str, PipelineRule]:
-    """The same pipelines, where those that count the same terms share words, and the counts and rows of a text."""
+    """Pipelines that count the same terms share words, counts and rows of a text."""
     seen: list[TermRows] = []
 
     def known(step: Any) -> Any:
@@ -151,7 +144,6 @@ def share_counts(members: Mapping[str, PipelineRule]) -> dict[str, PipelineRule]
 
 
 def _step(step: Any) -> Any:
-    """What a fitted step does with new texts or rows."""
     if hasattr(step, "term_rows"):
         return step.term_rows
     found = step.row_step() if hasattr(step, "row_step") else _sklearn_step(step)
@@ -161,7 +153,6 @@ def _step(step: Any) -> Any:
 
 
 def _sklearn_step(step: Any) -> Any:
-    """The two of scikit-learn that recipes use."""
     from sklearn.pipeline import FeatureUnion
     from sklearn.preprocessing import Normalizer
 
@@ -185,7 +176,7 @@ class NovelGroups:
 
     @classmethod
     def of(cls, rows: TermRows, X: Any, groups: np.ndarray, labels: np.ndarray) -> NovelGroups:
-        """From rows of the texts that were labelled, the group of each ('' for none) and its label."""
+        """From the rows ``X`` of labelled texts, the group of each ('' for none) and its label."""
         marked = groups != ""
         kinds = np.where(marked, 1, 0), np.where(marked, groups, labels.astype(object))
         names, codes = np.unique([f"{kind} {name}" for kind, name in zip(*kinds, strict=True)], return_inverse=True)
@@ -200,7 +191,6 @@ class NovelGroups:
 
 
 def no_groups(texts: Sequence[str]) -> np.ndarray:
-    """For a labelling without new groups."""
     return np.full(len(texts), "", dtype=object)
 
 
@@ -208,7 +198,6 @@ def no_groups(texts: Sequence[str]) -> np.ndarray:
 
 
 def warn_of_unknown(unknown: np.ndarray) -> None:
-    """Warn where the model knows nothing in more than half of the texts."""
     if 2 * unknown.sum() > len(unknown):
         message = (
             f"The model finds no term that it knows in {unknown.sum():,} of {len(unknown):,} new texts, so their "
@@ -218,7 +207,6 @@ def warn_of_unknown(unknown: np.ndarray) -> None:
 
 
 def label_columns(result: Any) -> dict[str, list]:
-    """A labelling as columns: text, label, confidence, needs_review, novel_group, review_reason."""
     return {
         "text": list(result.texts),
         "label": result.labels.tolist(),
@@ -230,7 +218,7 @@ def label_columns(result: Any) -> dict[str, list]:
 
 
 def earlier_decision(decision: list[dict]) -> list[dict]:
-    """The methods that were chosen, without the evidence: it spoke of the texts they were chosen on."""
+    """The methods that were chosen, without the evidence, which is about the earlier texts."""
     start = "chosen on the earlier target: "
     return [
         {name: row[name] for name in ("method", "chosen", "weight") if name in row}
@@ -266,7 +254,7 @@ def later_labels(
 
 @dataclass
 class QuickModel:
-    """What labels later texts as :meth:`isthmus.api.label.LabelResult.label_new` does."""
+    """Labels later texts as :meth:`isthmus.api.label.LabelResult.label_new` does."""
 
     model: PipelineRule | VoteRule
     classes: np.ndarray
@@ -282,7 +270,7 @@ class QuickModel:
     n_source: int
 
     def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: None = None) -> QuickLabels:
-        """Labels of later texts with confidence, review and reasons; no rule takes vectors."""
+        """Labels of later texts; no rule takes vectors."""
         try:
             return self._label(list(texts), ids)
         except IsthmusError:
@@ -301,7 +289,7 @@ class QuickModel:
         return QuickLabels(self, probabilities=calibrated, ids=ids, **found)
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """Probability of each class for each text, before it is calibrated."""
+        """Probabilities before calibration."""
         with sharing():
             return self._asked.predict_proba(texts)
 
@@ -318,7 +306,7 @@ class QuickModel:
 
 @dataclass
 class QuickLabels:
-    """Labels of later texts: of a :class:`isthmus.api.label.LabelResult`, what is written and told of them."""
+    """Labels of later texts: what is written and printed of a :class:`isthmus.api.label.LabelResult`."""
 
     by: QuickModel
     texts: list[str]
@@ -342,15 +330,13 @@ class QuickLabels:
 
     @property
     def document_ids(self) -> list[str]:
-        """Names of the texts: those they came with, or their numbers from 1."""
         return list(self.ids or map(str, range(1, len(self.texts) + 1)))
 
     def columns(self) -> dict[str, list]:
-        """As columns; see :func:`label_columns`."""
         return label_columns(self)
 
     def class_shares(self, by: Sequence | None = None) -> list[dict]:
-        """How common each class is; see :meth:`isthmus.api.label.LabelResult.class_shares`."""
+        """See :meth:`isthmus.api.label.LabelResult.class_shares`."""
         counted = ~without_text(self.texts)
         facts = ShareFacts(self.classes.tolist(), self.labels, self.probabilities, self.confidence, counted=counted)
         source = [name for name, count in self.by.source_counts for _ in range(count)]
@@ -368,14 +354,14 @@ class QuickLabels:
         return None if self.needs_review.any() else look_at_random(self.texts)
 
     def forecast(self, n: int) -> None:
-        """What ``n`` answers would bring is not known, for nothing is expected of these labels."""
+        """Nothing is expected of these labels, so nothing is forecast."""
 
 
 # -- the part of the file ----------------------------------------------------------------------------------------------
 
 
 def write_quick(archive: zipfile.ZipFile, quick: QuickModel, saved: zipfile.ZipFile, texts: Mapping[str, Any]) -> bool:
-    """Write the part into an archive, with references to ``saved`` arrays and kept ``texts``; whether it could be."""
+    """Write the part, with references to ``saved`` arrays and kept ``texts``; whether it could be."""
     packer = _Packer(saved, texts)
     try:
         content = packer.pack(quick)
@@ -388,7 +374,7 @@ def write_quick(archive: zipfile.ZipFile, quick: QuickModel, saved: zipfile.ZipF
 
 
 class _Packer:
-    """Rules as JSON: a rule that stands at several places is kept once, arrays and texts by where they are."""
+    """Rules as JSON: each is kept once, arrays and texts by where they are."""
 
     def __init__(self, saved: zipfile.ZipFile, texts: Mapping[str, Any]):
         self.nodes: list = []

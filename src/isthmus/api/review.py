@@ -15,7 +15,6 @@ from isthmus._utils import import_optional, to_plain
 
 
 def asked_documents(columns: Mapping[str, Sequence]) -> list[dict[str, Any]]:
-    """Rows of :meth:`isthmus.api.label.LabelResult.ask`, as the widget shows them."""
     shown = [name for name in ("document", "id", "text", "reason", "drawn", "label", "confidence") if name in columns]
     return to_plain(
         [dict(zip(shown, row, strict=True)) for row in zip(*(columns[name] for name in shown), strict=True)]
@@ -37,7 +36,7 @@ def answer_table(documents: Sequence[Mapping[str, Any]], answers: Mapping[str, s
 
 
 def review(result: Any, columns: Mapping[str, Sequence]) -> Any:
-    """A widget that asks about documents; see :meth:`isthmus.api.label.LabelResult.review`."""
+    """See :meth:`isthmus.api.label.LabelResult.review`."""
     classes = [str(name) for name in result.classes.tolist()]
     return widget_class()(result, documents=asked_documents(columns), classes=classes, answers={})
 

@@ -58,8 +58,6 @@ _WITH_UFUNCS = ("numpy", "scipy.special")
 
 
 class Kind(NamedTuple):
-    """What a kind of file holds; each result class has one."""
-
     name: str  # as in the file's header
     what: str  # in words
     plain: tuple[str, ...]  # lists of str: kept as JSON, a hundred times faster than one node each
@@ -68,7 +66,7 @@ class Kind(NamedTuple):
 
 
 def save_result(result, path, *, force: bool = False) -> Path:
-    """Write a labelling or a grouping with its model and its texts, whole or not at all; see :func:`isthmus.load`."""
+    """Write a labelling or a grouping with its model and its texts, whole or not at all."""
     from isthmus._packing import pack_names
 
     check_output(path, force=force, table=False)
@@ -87,7 +85,7 @@ def save_result(result, path, *, force: bool = False) -> Path:
 
 
 def _packed(model: bytes) -> bytes:
-    """The archive of a model with its parts compressed, but for those that would stay as large: noise in numbers."""
+    """A model's archive with its parts compressed, but for those that would stay as large: noise in numbers."""
     packed = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(model)) as plain, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for entry in plain.infolist():
@@ -98,7 +96,7 @@ def _packed(model: bytes) -> bytes:
 
 
 def _write_quick(archive: zipfile.ZipFile, result: Any, model: bytes, texts: dict[str, Any]) -> None:
-    """What labels later texts without loading the rest, where the model has such rules and they give its labels."""
+    """Rules that label later texts without loading the rest, where the model has them and they give its labels."""
     quick = getattr(result, "quick_model", lambda: None)()
     if quick is None:
         return
@@ -111,9 +109,9 @@ def _write_quick(archive: zipfile.ZipFile, result: Any, model: bytes, texts: dic
 def import_skops_quickly() -> None:
     """Import skops without its walks through other packages: for a command, which reads one file and ends.
 
-    When it is imported, skops lists estimators and ufuncs in order to trust them: that loads every module of
-    scikit-learn, and looks for each ufunc in every module there is. Left out, those that a file names are looked at
-    one by one (``_unknown``).
+    On import, skops lists estimators and ufuncs in order to trust them: that loads every module of scikit-learn, and
+    looks for each ufunc in every module there is. Instead, those that a file names are looked at one by one
+    (``_unknown``).
     """
     if "skops.io" in sys.modules:
         return
@@ -128,7 +126,6 @@ def import_skops_quickly() -> None:
 
 @contextmanager
 def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
-    """An attribute of a module is another one inside the block."""
     missing = object()
     before = vars(module).get(name, missing)
     setattr(module, name, value)
@@ -152,7 +149,7 @@ def check_saved_file(path: str | Path) -> Path:
 
 
 def read_quickly(path: str | Path) -> Any:
-    """What labels later texts, of a saved labelling; None if there is none or it is damaged (`read_saved` says how)."""
+    """Rules that label later texts; None if there are none or the file is damaged (`read_saved` says how)."""
     path = check_saved_file(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -175,7 +172,7 @@ def read_quickly(path: str | Path) -> Any:
 
 
 def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None, trusted: Iterable = ()):
-    """Rebuild a saved result; see :func:`isthmus.load`. ``result_type`` gives the class of a kind, None if unknown."""
+    """See :func:`isthmus.load`. ``result_type`` gives the class of a kind, None if unknown."""
     path, names = check_saved_file(path), _full_names(trusted)
     skops_io = import_optional("skops.io", "A saved model")
     try:
@@ -222,7 +219,6 @@ def _read_header(archive: zipfile.ZipFile) -> Any:
 
 
 def _check_header(archive: zipfile.ZipFile, path: Path, result_type: Callable[[str], Any]) -> str:
-    """The kind of the file, or an error."""
     header = _read_header(archive)
     number = header.get("format") if isinstance(header, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
@@ -314,7 +310,6 @@ def _try_result(path: Path, result: Any) -> None:
 
 
 def _size(value: Any) -> int | None:
-    """Rows of a list, an array or a sparse matrix; None for what has none."""
     try:
         return int(value.shape[0]) if hasattr(value, "shape") else len(value)
     except (TypeError, IndexError):
@@ -362,7 +357,6 @@ def _is_ours(name: str) -> bool:
 
 
 def _is_estimator(name: str) -> bool:
-    """Whether it names an estimator of scikit-learn."""
     if not name.startswith("sklearn."):
         return False
     from sklearn.base import BaseEstimator  # here, for looking at a file's name loads no numpy
@@ -381,7 +375,6 @@ def _is_ufunc(name: str) -> bool:
 
 
 def _find_type(name: str) -> type | None:
-    """The class of this full name, if its module defines it."""
     module_name, _, class_name = name.rpartition(".")
     try:
         found = getattr(importlib.import_module(module_name), class_name, None)

@@ -60,8 +60,6 @@ NOTHING_LABELLED = (
 
 @dataclass(frozen=True)
 class LabelJob:
-    """What there is to label, and how: the request, the collections, what makes vectors of them, labelled words."""
-
     request: LabelRequest
     texts: TransferTexts
     embed: Any = None
@@ -85,8 +83,6 @@ class LabelJob:
 
 @dataclass(frozen=True)
 class JudgedLabels:
-    """How sure the labels are, which ones a person should look at, and what to know about all of them."""
-
     confidence: np.ndarray
     needs_review: np.ndarray
     review_reason: np.ndarray
@@ -144,7 +140,7 @@ def read_job(
 
 
 def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray | None) -> bool:
-    """Warn where the target is the source, or one of several, and say whether it is: labels are known there."""
+    """Whether the target is the source, or one of several, so that its labels are known; warns if so."""
     parts = {"": source}
     if domain is not None:
         parts = {str(name): [source[row] for row in np.flatnonzero(domain == name)] for name in np.unique(domain)}
@@ -196,7 +192,6 @@ def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:
 
 @one_blas_thread()
 def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer | None, added: list) -> AccuracyEstimate:
-    """The accuracy to expect of one method, which may have labelled by names of classes alone."""
     if job.by_names:
         return AccuracyEstimate(None, reason=NOTHING_LABELLED)
     known = ~np.isin(fitted.labels, added)
@@ -260,7 +255,6 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
 def _review_reasons(
     job: LabelJob, fitted: Choice, groups: np.ndarray, low: np.ndarray, in_dispute: np.ndarray
 ) -> np.ndarray:
-    """Why each document needs review; '' where it does not."""
     reasons = review_reasons(
         len(low),
         error_budget=job.request.budget,
@@ -277,18 +271,16 @@ def _review_reasons(
 
 
 def labeller_name(labeller: Callable) -> str:
-    """What the record calls a labeller: its command, or its name."""
     return str(getattr(labeller, "command", getattr(labeller, "__name__", type(labeller).__name__)))
 
 
 def _nameless(model: Any) -> list:
-    """Classes whose names, and words, the documents do not know."""
+    """Classes of which the documents know neither the name nor words."""
     named = getattr(model, "names_model", model)
     return getattr(named, "nameless_", [])
 
 
 def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> dict[str, Any]:
-    """How the labelling was made, for the record and for later texts."""
     request = job.request
     settings: dict[str, Any] = {
         "method": request.method or fitted.name,
@@ -313,7 +305,6 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
 
 
 def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:
-    """Name of the source of each text; every text needs one."""
     names, known = read_source_labels(source_domain, n_source, "domain")
     if not known.all():
         raise DataError(
@@ -323,7 +314,7 @@ def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:
 
 
 def read_target_labels(target_labels: Sequence | None, job: LabelJob) -> list | None:
-    """Answers that came with the texts, None where unknown; None if there are none at all.
+    """Answers that came with the texts; None if there are none at all.
 
     Answers may name new classes, but a column in which no class occurs at all is about something else.
     """
@@ -345,7 +336,6 @@ def read_target_labels(target_labels: Sequence | None, job: LabelJob) -> list | 
 
 
 def _one_view(source: list[str], target: list[str], extra: list[str], vectors: Any, embed: Any) -> Any:
-    """What makes vectors of the texts: a table of those given, or the model asked for."""
     if vectors is None:
         return embed if embed is None or embed is False else resolve_embedder(embed)
     if embed is not None:
@@ -365,14 +355,13 @@ def _one_view(source: list[str], target: list[str], extra: list[str], vectors: A
 
 
 def _view_name(embed: Any) -> str:
-    """The view of vectors, for the record of the run."""
     if embed is False:
         return "none"
     return getattr(embed, "name", "static" if has_static_vectors() else "none")
 
 
 def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
-    """A pipeline of the caller, which may know no more than fit and predict_proba."""
+    """Fit a pipeline of the caller, which may know no more than fit and predict_proba."""
     model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
     check_labelled(model)
     labels = texts.as_given(model.transduction_[texts.target])

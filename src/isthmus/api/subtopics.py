@@ -21,18 +21,10 @@ _MOST, _EACH = 8, 50  # groups, where their number is not given: one for so many
 
 @dataclass(frozen=True, repr=False)
 class Subtopics:
-    """Groups within a class.
+    """Groups within a class, or within a group that fits none.
 
-    Attributes
-    ----------
-    within : str
-        The class, or the group that fits none.
-    rows : ndarray of int
-        Its documents among all texts, numbered from 0.
-    numbers : ndarray of int
-        The group of each of them, numbered from 1.
-    groups : list of dict
-        ``number``, ``name`` (the words that set it apart), ``size``, ``words``, ``documents`` (typical ones).
+    ``rows`` are its documents among all texts, from 0; ``numbers`` the group of each, from 1. ``groups`` have
+    ``number``, ``name`` (the words that set it apart), ``size``, ``words`` and typical ``documents``.
     """
 
     within: str
@@ -89,7 +81,7 @@ class Subtopics:
 
 
 def split_label(labelling: Labelling, within: str, n_clusters: int | None = None) -> Subtopics:
-    """Groups within a class, or within a group that fits no class; see ``LabelResult.split``."""
+    """See :meth:`isthmus.api.label.LabelResult.split`."""
     mask = np.asarray(labelling.novel_group == within, dtype=bool)
     if not mask.any():
         mask = np.asarray(labelling.labels.astype(str) == str(within), dtype=bool)

@@ -56,20 +56,16 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
 
 
 def too_few_pass(passed: int, n: int) -> bool:
-    """Whether so few of ``n`` documents would pass that a share of wrong ones among them means nothing."""
+    """Whether a share of wrong labels among those that pass would mean nothing."""
     return passed < min(FEWEST, FEWEST_SHARE * n)
 
 
 def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
-    """The mask as it is, or all documents to review where next to none would pass.
-
-    A budget is a share of wrong labels, and a handful of labels is too few for a share to mean anything.
-    """
+    """All documents to review where next to none would pass; see :func:`too_few_pass`."""
     return np.ones_like(review) if too_few_pass(int(np.count_nonzero(~review)), len(review)) else review
 
 
 def no_text_warnings(n: int, of: int) -> list[dict[str, str]]:
-    """Said where ``n`` documents hold no text; nothing where all hold some."""
     message = (
         f"{n:,} of {plural(of, 'document')} without text: each gets a label, as every row does, but it is a "
         "guess from the rest, needs review, and is not counted for its class."
@@ -78,10 +74,7 @@ def no_text_warnings(n: int, of: int) -> list[dict[str, str]]:
 
 
 def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: bool, alone: bool) -> list[dict]:
-    """Why all documents need review, where they do.
-
-    ``alone``: one method was named, so that ``auto`` may do better.
-    """
+    """Why all documents need review; ``alone``: one method was named, so that ``auto`` may do better."""
     if expected.estimate is None:
         so = ", so all documents need review" if all_reviewed else ""
         message = f"The accuracy is not estimated ({expected.reason}){so}."

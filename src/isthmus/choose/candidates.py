@@ -52,7 +52,7 @@ MOST_CHARACTERS = 30_000_000
 
 @dataclass
 class FittedCandidate:
-    """One method, fitted on both collections: its labels for the target, as given, and what speaks for them."""
+    """One fitted method: its labels for the target, in the caller's order, and their evidence."""
 
     name: str
     model: TransferPipeline
@@ -92,14 +92,13 @@ class Candidates:
 
     @property
     def shared(self) -> dict[str, float]:
-        """How far each candidate's labels are those of the others; see ``isthmus.choose.voting.shared_labels``."""
+        """See :func:`isthmus.choose.voting.shared_labels`."""
         n_classes = len({str(name) for candidate in self.fitted for name in candidate.model.classes_})
         table = None if self.scorer is None else self.scorer.words.source_table
         right = None if table is None else float(np.trace(table) / max(1, table.sum()))
         return shared_labels({candidate.name: candidate.labels for candidate in self.fitted}, n_classes, right)
 
     def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
-        """Accuracy to expect of labels, by comparison with all candidates."""
         confidence = confidence_outside(self.scorer, probabilities)
         others = [candidate.labels for candidate in self.fitted]
         known = ~np.isin(labels, self.added)
@@ -201,7 +200,6 @@ def try_methods(
 
 
 def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
-    """One method on both collections; evidence about its labels is gathered elsewhere."""
     start = time.monotonic()
     rows = model.fit_rows(texts.texts, texts.labels, texts.domain)
     targets = np.flatnonzero(texts.domain < 0)
@@ -222,7 +220,7 @@ def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> F
 
 
 def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) -> list:
-    """Outcomes in the order of ``names``, whoever is ready first. Threads: the heavy parts leave Python's lock."""
+    """Outcomes in the order of ``names``. Threads: the heavy parts leave Python's lock."""
     size = min(len(names), n_jobs or cpu_count())
     progress("trying methods", 0, len(names))
     if size < 2:
@@ -247,7 +245,6 @@ def _quietly(fit: Callable[[str], Any], name: str) -> Any:
 
 
 def _begin(fit: Callable[[str], Any], name: str) -> Future:
-    """A method in a thread of its own, beside whatever comes next."""
     thread = ThreadPoolExecutor(1)
     future = thread.submit(copy_context().run, _quietly, fit, name)
     thread.shutdown(wait=False)  # takes nothing more
@@ -257,7 +254,7 @@ def _begin(fit: Callable[[str], Any], name: str) -> Future:
 def candidates_for(
     texts: Sequence[str], word_labels: Mapping | None, embedder: Any = None
 ) -> tuple[list[str], list[dict]]:
-    """Methods worth trying on these texts, and rows for those left out with the reason."""
+    """Methods worth trying, and rows for those left out with the reason."""
     chosen, left_out = list(CANDIDATES), []
     characters = sum(map(len, texts))
     if len(texts) > MOST_STRINGS or characters > MOST_CHARACTERS:
@@ -272,7 +269,7 @@ def candidates_for(
 
 
 def _embedder(embed: Any) -> Any:
-    """The model of the view of vectors: the one asked for, or the packaged one where it is installed."""
+    """The model asked for, or the packaged one where it is installed."""
     if embed is False:
         return None
     if embed is None:
@@ -281,7 +278,7 @@ def _embedder(embed: Any) -> Any:
 
 
 def make_scorer(texts: TransferTexts, options: Mapping, views: Mapping[str, View] | None = None) -> LabelScorer | None:
-    """The scorer of labels, by words and by ``views``; None where there are too few documents."""
+    """A scorer by words and by ``views``; None where there are too few documents."""
     settings = {name: options[name] for name in ("analyzer", "min_df", "language", "random_state") if name in options}
     try:
         return LabelScorer(

@@ -275,10 +275,7 @@ def check_sample(
     expected: AccuracyEstimate | None = None,
     counted: Any = None,
 ) -> LabelCheck:
-    """As :func:`check_labels`, also for a sample of the ``among`` surest documents, and with a guarantee for a budget.
-
-    ``confidence``, ``budget`` and ``eligible`` are as for :func:`isthmus.choose.guarantee`.
-    """
+    """As :func:`check_labels`, also for a sample of the ``among`` surest documents, with a guarantee for a budget."""
     labels, rows = np.asarray(labels), np.asarray(rows)
     if among is None:
         found = check_labels(labels, rows, true_labels, classes=classes, expected=expected, counted=counted)
@@ -312,7 +309,7 @@ def share_interval(count: int, n: int, population: int, z: float) -> tuple[float
 
 
 def _checked_rows(rows: Any, truths: list, n_documents: int) -> dict[int, Any]:
-    """True label by row, in the order given; a row given twice must say the same."""
+    """True label by row; a row given twice must say the same."""
     rows = np.asarray(rows)
     if rows.ndim != 1 or len(rows) != len(truths):
         raise DataError(
@@ -382,7 +379,6 @@ _EXPECTATIONS = {
 
 
 def _lines(found: LabelCheck) -> list[str]:
-    """The outcome in a few lines."""
     whole = f"{found.population:,} in all" if found.among is None else f"drawn from the {found.among:,} surest alone"
     lines = [] if found.guarantee is None else [str(found.guarantee)]
     lines.append(

@@ -175,9 +175,8 @@ class Vote:
     def below_source_only(self, candidates: Candidates) -> bool:
         """The guard: whether source-only promises more, where it is as sure in the target as within the source.
 
-        There is then no shift that it suffers from, and its accuracy within the source says what to expect. Not so
-        where class shares moved, which sureness does not show. Words may name classes that the source lacks; then it
-        cannot answer for the vote.
+        It then suffers from no shift, and its accuracy within the source says what to expect. Not so where class shares
+        moved, which sureness does not show, or where words name classes that the source lacks.
         """
         alone = {candidate.name: len(candidate.model.classes_) for candidate in candidates.fitted}.get(YARDSTICK)
         if candidates.scorer is None or self.accuracy.for_calibration is None or alone != len(self.model.classes_):
@@ -196,8 +195,7 @@ def share_factors(
 ) -> np.ndarray | None:
     """How many times as frequent as in the source each class is, where labels should follow; None otherwise.
 
-    They follow as far as they do not contradict the estimate: no class to which it leaves documents may lose the label
-    of every one of them.
+    They follow as far as no class to which the estimate leaves documents loses the label of every one of them.
     """
     if scorer is None or len(scorer.source_labels) < THIN:
         return None
@@ -251,8 +249,7 @@ class NamedVote:
 def join_names(model: CombinedModel, candidates: Candidates, before: NamedVote) -> NamedVote:
     """Names of classes join the vote: classes that only they describe are added, or they have a share in the vote.
 
-    New groups that added classes explain are no longer announced. Otherwise the probabilities are brought to the
-    accuracy that is expected with names.
+    New groups that added classes explain are no longer announced.
     """
     names, scorer = candidates.names, candidates.scorer
     assert names is not None
@@ -279,8 +276,8 @@ def expect_anew(
 ) -> tuple[AccuracyEstimate, float]:
     """Accuracy to expect of a vote that words or names joined, and the power that brings its confidence there.
 
-    Two opinions that share errors are surer together than they are right. ``gain``: log-odds that the vote had gained
-    before by following moved shares, which its figures do not show.
+    Two opinions that share errors are surer together than they are right. ``gain``: log-odds that the vote gained by
+    following moved shares, which its figures do not show.
     """
     accuracy = candidates.estimate(labels, joint)
     if accuracy.for_calibration is None:
@@ -295,7 +292,7 @@ def expect_anew(
 
 
 def _why_without_names(candidates: Candidates, labels: np.ndarray) -> str:
-    """Why names have no share in the vote; the evidence about the vote is gathered where nothing else speaks first."""
+    """Why names have no share; the evidence about the vote is gathered only where nothing else decides."""
     names = candidates.names
     assert names is not None
     scorer = candidates.scorer
@@ -308,7 +305,6 @@ def _why_without_names(candidates: Candidates, labels: np.ndarray) -> str:
 
 
 def names_row(candidates: Candidates, labels: np.ndarray, model: CombinedModel, why: str) -> dict:
-    """What the table says about names of classes."""
     names = candidates.names
     assert names is not None
     agreement = names.model.agreement_
@@ -332,7 +328,6 @@ def _figures(candidate: FittedCandidate, labels: np.ndarray) -> dict[str, float]
 
 
 def lexicon_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> dict:
-    """What the table says about the labelled words."""
     words = f"a general lexicon ({lexicon.found})" if lexicon.found else "the labelled words on their own"
     right = f"{words}, right about {lexicon.accuracy:.0%} of the source"
     why = f"{right}; counted for what they say beyond the vote" if weight else f"{right}, say nothing beyond the vote"
@@ -341,7 +336,7 @@ def lexicon_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> di
 
 
 def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
-    """Who votes, and how much it counts. The guard: without evidence beyond chance, source-only alone."""
+    """Weights of those that vote. The guard: without evidence beyond chance, source-only alone."""
     if not candidates.evidence:
         return {candidates.fitted[0].name: 1.0}
     learned = {
@@ -355,7 +350,6 @@ def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
 def decision_rows(
     candidates: Candidates, weights: Mapping[str, float], labels: np.ndarray, rule: VotingRule
 ) -> list[dict]:
-    """The ranked table: evidence with its uncertainty, weight in the vote, and why."""
     if not candidates.evidence:
         name = candidates.fitted[0].name
         kind = "source-only" if name == YARDSTICK else name
@@ -379,7 +373,6 @@ def decision_rows(
 
 
 def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
-    """One sentence for people; the figures behind it stand beside it in the row."""
     votes = name in weights
     if not found.source_learned:
         why = "a classifier cannot learn even the source's own labels from their words"

@@ -105,7 +105,7 @@ class CombinedModel:
         return opinions
 
     def _read_for_words(self, texts: Sequence[str]) -> tuple[Any, Any]:
-        """The method that learned from labelled words alone, and the rows it reads of some texts."""
+        """The method that learned from labelled words alone, and its rows."""
         return self.lexicon_model.steps[-1][1], self.lexicon_model[:-1].transform(texts)
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -127,13 +127,12 @@ class CombinedModel:
 
 
 def joint_classes(models: Iterable) -> np.ndarray:
-    """All classes that any of the models knows, in order."""
     found = [model.classes_ for model in models]
     return found[0] if all(np.array_equal(found[0], other) for other in found) else np.unique(np.concatenate(found))
 
 
 def spread_columns(probabilities: np.ndarray, own: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """The probabilities with a column for every class; 0 for those the model does not know."""
+    """Probabilities over all ``classes``; 0 for those that are not the model's own."""
     if len(own) == len(classes):
         return probabilities
     wide = np.zeros((len(probabilities), len(classes)))
@@ -142,14 +141,14 @@ def spread_columns(probabilities: np.ndarray, own: np.ndarray, classes: np.ndarr
 
 
 def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.ndarray:
-    """Weighted geometric mean of probabilities, summing to one: a class needs the support of all who vote."""
+    """Weighted geometric mean: a class needs the support of all who vote."""
     total = sum(weights[name] for name in votes)
     logs = sum(weights[name] / total * np.log(np.maximum(votes[name], _FLOOR)) for name in votes)
     return softmax(logs)
 
 
 def lexicon_proba(model: Any, rows: Any, power: float, offsets: np.ndarray | None) -> np.ndarray:
-    """Probabilities by a model of labelled words, at how often it is right; where no such word is, all are alike."""
+    """Probabilities by a model of labelled words; where no such word is, all are alike."""
     logs = power * np.log(np.maximum(model.predict_proba(rows), 1e-12))
     probabilities = softmax(logs if offsets is None else logs + offsets)
     probabilities[np.diff(rows.tocsr()[:, model.labelled_words_].indptr) == 0] = 1 / probabilities.shape[1]
@@ -157,23 +156,19 @@ def lexicon_proba(model: Any, rows: Any, power: float, offsets: np.ndarray | Non
 
 
 def agree(own: np.ndarray, other: np.ndarray, weight: float = 1.0) -> np.ndarray:
-    """Probabilities of two models together: their log-odds add up, those of the other times a weight.
-
-    With weight 1 the two are independent of each other.
-    """
+    """The log-odds of two models added up, the other's times ``weight`` (1: independent of each other)."""
     return softmax(np.log(np.maximum(own, _FLOOR)) + weight * np.log(np.maximum(other, _FLOOR)))
 
 
 def add_names(vote: np.ndarray, named: np.ndarray, share: float) -> np.ndarray:
-    """Probabilities of a vote and of names over the same classes, together."""
     return pool({"vote": vote, "names": named}, {"vote": 1 - share, "names": share})
 
 
 def add_named_classes(vote: np.ndarray, known: np.ndarray, named: np.ndarray, classes: np.ndarray) -> np.ndarray:
     """Probabilities of a vote over the ``known`` classes, with those added that only have a name.
 
-    An added class has the probability that names give it, and the vote shares out the rest: a method that does not
-    know a class says nothing against it.
+    An added class has the probability that names give it, and the vote shares out the rest: a method that does not know
+    a class says nothing against it.
     """
     own = spread_columns(vote, known, classes)
     added = ~np.isin(classes, known)
@@ -182,7 +177,7 @@ def add_named_classes(vote: np.ndarray, known: np.ndarray, named: np.ndarray, cl
 
 
 def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarray:
-    """Probabilities with each class as many times as frequent as its factor says, summing to one again."""
+    """Probabilities with each class as many times as frequent as its factor says."""
     if factors is None:
         return probabilities
     rows = probabilities * factors
@@ -190,10 +185,10 @@ def to_shares(probabilities: np.ndarray, factors: np.ndarray | None) -> np.ndarr
 
 
 def by_margin(own: np.ndarray, shift: float | None) -> np.ndarray:
-    """Probabilities whose largest goes by its margin over the next class; labels stay, and so does the rest's order.
+    """Probabilities whose largest goes by its margin over the next class; labels and the order of the rest stay.
 
     The log-odds of a label are ``shift`` plus a constant times its log-odds against the next class. A power that brings
-    the mean to an accuracy makes the surest too sure wherever it has to raise the others; one shift for all does not.
+    the mean to an accuracy makes the surest too sure wherever it has to raise the others.
     """
     if shift is None or own.shape[1] < 2:
         return own
@@ -210,19 +205,17 @@ def by_margin(own: np.ndarray, shift: float | None) -> np.ndarray:
 
 
 def shift_for(own: np.ndarray, accuracy: float) -> float:
-    """The shift at which the mean confidence of ``by_margin`` equals ``accuracy``, as far as it can."""
+    """The shift at which the mean confidence of :func:`by_margin` comes nearest to ``accuracy``."""
     return _match(lambda shift: by_margin(own, shift), accuracy, -_MOST_SHIFT, _MOST_SHIFT)
 
 
 def sharpness_for(probabilities: np.ndarray, accuracy: float) -> float:
-    """The power at which the mean confidence equals ``accuracy``, as far as powers from 1/20 to 20 reach."""
+    """The power, from 1/20 to 20, at which the mean confidence comes nearest to ``accuracy``."""
     found = _match(lambda log_power: sharpen(probabilities, np.exp(log_power)), accuracy, *np.log(_SHARPNESS))
     return float(np.clip(np.exp(found), *_SHARPNESS))
 
 
 def _match(probabilities: Callable[[float], np.ndarray], accuracy: float, low: float, high: float) -> float:
-    """The number at which the mean confidence equals ``accuracy``; the end that is nearer where none does."""
-
     def gap(number: float) -> float:
         return float(probabilities(number).max(axis=1).mean()) - accuracy
 

@@ -120,7 +120,7 @@ class Evidence:
 def information(counts: np.ndarray) -> Any:
     """Mutual information of rows and columns as a share of the rows' entropy; 0 where all rows are one.
 
-    Tables may be stacked along leading axes: then one figure per table.
+    Leading axes stack tables: then one figure per table.
     """
     counts = np.asarray(counts, dtype=float)
     joint = counts / np.maximum(1.0, counts.sum(axis=(-2, -1), keepdims=True))
@@ -134,8 +134,8 @@ def beyond_chance(counts: np.ndarray) -> bool:
     """Whether answers follow labels more than chance would have it, or repeat more of them.
 
     The first by a likelihood-ratio test. With many classes and few documents it sees next to nothing, as every pair of
-    a label and an answer counts for itself: so the repeated labels are also compared with as many as rows and columns
-    of these sizes would share by chance (binomial test).
+    a label and an answer counts for itself: so the repeated labels are also compared with those that rows and columns
+    of these sizes share by chance (binomial test).
     """
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
@@ -311,12 +311,11 @@ class WordView(JudgedView):
 
 
 def plain_learner() -> LinearSVC:
-    """The classifier that labels are put to."""
     return LinearSVC(C=0.5, random_state=0)
 
 
 def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
-    """Counts of labels by what a classifier that has not seen the document says."""
+    """Counts of labels by held-out answers."""
     codes = np.unique(labels, return_inverse=True)[1]
     usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two cannot be held out
     if len(np.unique(codes[usable])) < 2:
@@ -326,7 +325,7 @@ def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
 
 
 def held_out_decisions(rows, codes: np.ndarray) -> np.ndarray:
-    """Decision values of each document by the learner that has not seen it: one number for two classes."""
+    """Decision values by a learner that has not seen the document; one number each for two classes."""
     n_classes = int(codes.max()) + 1
     found = np.empty(len(codes) if n_classes == 2 else (len(codes), n_classes))
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(codes, codes):
@@ -335,12 +334,11 @@ def held_out_decisions(rows, codes: np.ndarray) -> np.ndarray:
 
 
 def _decided(decisions: np.ndarray) -> np.ndarray:
-    """Numbers of the classes that decision values mean."""
     return (decisions > 0).astype(np.int64) if decisions.ndim == 1 else decisions.argmax(axis=1)
 
 
 def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
-    """One row of each text, the first in ``order``; in that order."""
+    """One row of each text, the first in ``order``."""
     first: dict[str, int] = {}
     for place in order.tolist():
         first.setdefault(texts[place], place)
@@ -348,5 +346,5 @@ def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
 
 
 def draw_rows(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """At most so many of the rows, drawn at random, in their order."""
+    """Rows drawn at random, in their order."""
     return rows if len(rows) <= size else rows[np.sort(rng.choice(len(rows), size, replace=False))]

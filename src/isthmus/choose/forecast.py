@@ -51,10 +51,10 @@ def forecast_answers(
 ) -> AnswerForecast:
     """What a person's answers to these documents should bring, from the confidences alone.
 
-    Answered documents are right and leave the list. The others lose a part of their mistakes, for the labelling learns.
-    What passes then is decided as :meth:`isthmus.api.label.LabelResult.teach` decides it: at the low end of an interval
-    that so many answers leave. ``texts``, one per document or those of ``rows`` by their numbers, say how long reading
-    takes; ``given`` are documents that were answered already, though nothing has been learned from it yet.
+    Answered documents are right and leave the list; the others lose a part of their mistakes, for the labelling learns.
+    What passes then is decided as in :meth:`isthmus.api.label.LabelResult.teach`: at the low end of an interval that so
+    many answers leave. ``texts``, one per document or those of ``rows`` by number, give the reading time; ``given`` are
+    documents that were answered already but not yet learned from.
     """
     sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
     review = np.asarray(needs_review, dtype=bool)
@@ -80,6 +80,6 @@ def forecast_answers(
 
 
 def _shifted(shares: np.ndarray, mean: float) -> np.ndarray:
-    """The shares moved by one number of log-odds, so that their mean is as given."""
+    """The shares moved by one number of log-odds to the given mean."""
     log_odds = logit(shares)
     return expit(log_odds + brentq(lambda shift: float(expit(log_odds + shift).mean()) - mean, -30, 30))

@@ -45,7 +45,6 @@ class Belief:
 
     @classmethod
     def of(cls, confidence: np.ndarray, expected: AccuracyEstimate | None = None) -> Belief:
-        """By the confidences, from the surest down, and the interval of the expectation."""
         spread = UNKNOWN
         if expected is not None and expected.estimate is not None:
             spread = max(0.1, float(clipped_logit(expected.high) - clipped_logit(expected.low)) / (2 * 1.645))
@@ -61,7 +60,6 @@ class Belief:
         return wrong[:, places - 1] / places
 
     def after(self, confidence: np.ndarray, right: np.ndarray) -> Belief:
-        """The belief once documents of these confidences were read."""
         log_odds = logit(np.clip(confidence, _EDGE, 1 - _EDGE))[None] + SHIFTS[:, None]
         logs = np.log(self.weights) + np.where(right[None], log_expit(log_odds), log_expit(-log_odds)).sum(axis=1)
         weights = np.exp(logs - logs.max())
@@ -76,7 +74,7 @@ class Ladder(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What was read: per set of a ladder how many documents, how many of them wrong; and the frame of the draw."""
+    """Per set of a ladder, documents read and wrong ones among them; and the frame of the draw."""
 
     n: np.ndarray
     wrong: np.ndarray
@@ -222,7 +220,6 @@ def guarantee(
 
 
 def another_labelling(among: int) -> DataError:
-    """What to say of a sample with documents that are not among the surest."""
     return DataError(
         f"The sample was drawn from the {among:,} surest documents of another labelling; give the one it was drawn "
         "from.",
@@ -231,7 +228,6 @@ def another_labelling(among: int) -> DataError:
 
 
 def check_budget(budget: float) -> None:
-    """Refuse a budget outside 0–1 (10 instead of 0.1, say)."""
     if not 0 < budget < 1:
         raise UsageError(f"budget is {budget}; give a share between 0 and 1, such as 0.1.", code="bad-parameter")
 
@@ -318,9 +314,9 @@ def draw_to_decide(
 ) -> tuple[np.ndarray, int]:
     """Documents to read so that most can be said about a budget, and from how many of the surest they were drawn.
 
-    The same ``n`` documents are drawn whatever their order, and a larger draw with the same number begins with the
-    smaller one. ``read`` (rows, right, among) is what was read already: it comes first, and ``n`` more complete it to
-    a random sample of a frame that may be wider. The rest is as for :func:`guarantee`.
+    The draw does not depend on the documents' order, and a larger draw with the same number begins with the smaller
+    one. ``read`` (rows, right, among) is what was read already: it comes first, and ``n`` more complete it to a random
+    sample of a frame that may be wider.
     """
     confidence = np.asarray(confidence, dtype=float)
     order, rank = rank_documents(confidence, eligible)
@@ -345,7 +341,7 @@ def draw_to_decide(
 class Step(NamedTuple):
     """What reading so many documents should bring: from how many to read the list shrinks to about how many.
 
-    Where no document needs review (``now`` is 0), reading some at random shows whether that is right. Not
+    If ``now`` is 0, no document needs review, and reading some at random shows whether that is right. Not
     ``at_random``: the documents are those of the list, or the least sure of a long one.
     """
 
@@ -404,7 +400,7 @@ def next_step(
 
 
 def look_at_random(texts: Sequence[str]) -> Step | None:
-    """Where no label needs review: a hundred documents, which show whether that is right. None without texts."""
+    """A hundred documents that show whether it is right that no label needs review."""
     n = min(LOOK, len(texts))
     return Step(n, 0, 0, reading_minutes(texts, n)) if n else None
 
@@ -412,7 +408,7 @@ def look_at_random(texts: Sequence[str]) -> Step | None:
 def read_list(needs_review: Any, texts: Sequence[str], forecast: Any = None) -> Step:
     """The documents to review, all at once; of more than a hundred the least sure, if answers should shorten the list.
 
-    ``forecast`` is what a hundred answers should bring; None where nothing is expected.
+    ``forecast`` is what a hundred answers should bring.
     """
     rows = np.flatnonzero(needs_review).tolist()
     n = now = len(rows)
@@ -425,7 +421,7 @@ def read_list(needs_review: Any, texts: Sequence[str], forecast: Any = None) -> 
 
 
 def reading_minutes(texts: Sequence[str], n: int) -> int:
-    """How long a person takes to label ``n`` of these: five seconds each, and four words or 24 signs a second."""
+    """Time to label ``n`` of these: five seconds each, and four words or 24 signs a second."""
     some = [text[:_LONGEST] for text in texts[:: max(1, len(texts) // 500)]]
     signs = sum(map(len, some)) / max(1, len(some))
     words = sum(len(text.split()) for text in some) / max(1, len(some))
@@ -435,9 +431,9 @@ def reading_minutes(texts: Sequence[str], n: int) -> int:
 def wider_frame(
     belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, passed: int
 ) -> tuple[int, int]:
-    """From how many to draw further documents after some were read, and how many labels should pass then.
+    """The frame that lets most labels pass, maybe the same one, and how many should pass then.
 
-    It is the frame that lets most pass, or the same one. A wider one must first be read as densely as the present one.
+    A wider one must first be read as densely as the present one.
     """
     frames = ladder.sizes[ladder.sizes > reading.frame]
     frames = frames[(reading.total + more) / frames >= reading.total / reading.frame]
@@ -449,8 +445,10 @@ def wider_frame(
 
 
 def climb(ladder: Ladder, evidence: np.ndarray) -> np.ndarray:
-    """The largest set that holds, per row of evidence: each set needs it for its own error probability and for what
-    smaller ones hand on."""
+    """The largest set that holds, per row of evidence.
+
+    Each set needs evidence for its own error probability and for what smaller ones hand on.
+    """
     handed = np.zeros(evidence.shape[:-1])
     passed = np.zeros(evidence.shape[:-1], dtype=int)
     for place, size in enumerate(ladder.sizes.tolist()):
@@ -461,13 +459,12 @@ def climb(ladder: Ladder, evidence: np.ndarray) -> np.ndarray:
 
 
 def count_reading(ladder: Ladder, ranks: np.ndarray, right: np.ndarray, frame: int) -> Reading:
-    """Documents read in each set, and how many were wrong; nothing is known of sets larger than the frame."""
+    """Documents read in each set, and wrong ones; nothing is known of sets larger than the frame."""
     inside = (ranks[None] < ladder.sizes[:, None]) & (ladder.sizes <= frame)[:, None]
     return Reading(inside.sum(axis=1), (inside & ~right[None]).sum(axis=1), len(ranks), frame)
 
 
 def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, passed: int) -> list[dict]:
-    """What reading more would let pass, on average over what is believed now."""
     left = belief.size - reading.total
     steps = [step for step in STEPS if step < left] + ([left] if left else [])
     return [{"read": n, "documents": wider_frame(belief, ladder, budget, reading, n, passed)[1]} for n in steps]

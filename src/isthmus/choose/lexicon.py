@@ -16,7 +16,7 @@ _DISTANCES = np.linspace(0.0, 4.0, 401)
 
 
 def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:
-    """Correlation, within the source's classes, of the lexicon with a plain classifier that has not seen the document.
+    """Correlation, within the source's classes, of the lexicon with a plain classifier's held-out decisions.
 
     Documents without a labelled word are left out.
     """
@@ -39,9 +39,9 @@ def weigh_lexicon(
 
     Vote and lexicon are read as scores with a spread of one about their class, the classes as far apart as their
     accuracy says, their errors correlated by ``common`` (:func:`shared_errors`). How alike the two are over the target
-    then says how far apart the classes are for the lexicon there; the source, where it has ``lexicon_accuracy``, is an
-    upper limit. The answer is the weight that a linear discriminant gives to the lexicon's log-odds, relative to what
-    it would have on its own. Documents without a labelled word are left out.
+    then says how far apart the classes are for the lexicon there, at most as far as in the source
+    (``lexicon_accuracy``). The answer is the weight that a linear discriminant gives to the lexicon's log-odds,
+    relative to what it would have on its own. Documents without a labelled word are left out.
     """
     has_words = np.ptp(lexicon_proba, axis=1) > 0
     n_classes = own.shape[1]
@@ -71,7 +71,6 @@ def _centred_logs(probabilities: np.ndarray) -> np.ndarray:
 
 
 def _residuals(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Scores about the mean of their class."""
     rest = scores - scores.mean(axis=1, keepdims=True)
     for label in np.unique(labels):
         rest[labels == label] -= rest[labels == label].mean(axis=0)

@@ -20,8 +20,6 @@ _FEWEST = 20  # of each class; fewer cannot show that a lexicon agrees
 
 @dataclass(frozen=True)
 class FoundLexicon:
-    """A lexicon that fits a source."""
-
     lexicon: Lexicon
     polarity: dict[Any, float]  # class to valence
     agreement: float | None  # share of pairs, one document of either end, put in the right order; None: too few
@@ -29,12 +27,10 @@ class FoundLexicon:
 
     @property
     def word_labels(self) -> dict[str, dict[Any, float]]:
-        """Labelled words, as ``word_labels`` takes them."""
         return label_words(self.lexicon, self.polarity)
 
     @property
     def why(self) -> str:
-        """One sentence for people."""
         reason = "the classes are verdicts by their names" if self.by_name else "it agrees with the source's labels"
         worst, best = (end(self.polarity, key=self.polarity.__getitem__) for end in (min, max))
         why = f"{len(self.lexicon.valence):,} words of {self.lexicon.name}, because {reason} ({worst} to {best})"
@@ -47,9 +43,8 @@ class FoundLexicon:
 def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto") -> FoundLexicon | None:
     """The installed lexicon that fits the classes of the labelled source documents; None where there is none.
 
-    Classes are verdicts by their names (:func:`isthmus.features.lexicons.read_polarity`), unless the lexicon puts the
-    source's documents in an order that is hardly better than chance; or, for two classes, because it puts them in an
-    order that is much better than chance.
+    Classes are verdicts by their names (:func:`isthmus.features.lexicons.read_polarity`), unless the lexicon orders the
+    source's documents hardly better than chance; two classes also where it orders them much better than chance.
     """
     known = [place for place, label in enumerate(labels) if label is not None]
     known = [known[i * len(known) // _SAMPLE] for i in range(_SAMPLE)] if len(known) > _SAMPLE else known

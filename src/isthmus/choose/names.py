@@ -34,21 +34,9 @@ _LOOKED_AT = 200  # documents, for their script
 class NamedClasses:
     """The classes of one labelling: those of the source, and those that were given by their names.
 
-    Attributes
-    ----------
-    classes : dict
-        Every class that can be described: those of the source, then those that are added.
-    added : list
-        Classes that the source lacks.
-    meaningless : list
-        Classes that were given and whose names mean nothing ("C13"): those of the source go by its documents alone,
-        others are left out.
-    descriptions : dict
-        Words or sentences that were given, by class.
+    ``classes`` are all that can be described: those of the source, then those ``added``, which it lacks. The names of
+    ``meaningless`` ones ("C13") mean nothing: those of the source go by its documents alone, others are left out.
 
-    Examples
-    --------
-    >>> from isthmus.choose.names import NamedClasses
     >>> found = NamedClasses.of(["sport", "C13", "business: shares, profit"], ["price", "sport"])
     >>> found.added, found.meaningless, found.descriptions
     (['business'], ['C13'], {'business': 'shares, profit'})
@@ -89,12 +77,11 @@ class NamedClasses:
 
     @property
     def for_recipe(self) -> dict[Any, str]:
-        """Class to description, as the recipe ``names`` takes it."""
         return {name: one.description for name, one in self.classes.items()}
 
     @property
     def can_vote(self) -> bool:
-        """Whether names can say anything next to labelled documents: two mean something, and they are not verdicts."""
+        """Whether two names mean something, and they are not verdicts."""
         named = sum(bool(one.text) for one in self.classes.values())
         return bool(self.added) or (named > 1 and read_polarity(self.classes) is None)
 
@@ -111,7 +98,7 @@ class NamedClasses:
         return others or None
 
     def warnings(self, nameless: Iterable = ()) -> list[dict]:
-        """What to know about classes that names do not describe; ``nameless``: those whose words no document knows."""
+        """Warn of classes that names do not describe; ``nameless``: those whose words no document knows."""
         rows = []
         for name in self.meaningless:
             if name in self.classes:
@@ -134,7 +121,6 @@ class NamedClasses:
 
 
 def _labelled(word_labels: Mapping | None) -> Iterator[tuple[str, Any]]:
-    """Every word with each class that it speaks for."""
     for word, label in (word_labels or {}).items():
         weights = label if isinstance(label, Mapping) else {label: 1.0}
         for name, weight in weights.items():
@@ -143,7 +129,6 @@ def _labelled(word_labels: Mapping | None) -> Iterator[tuple[str, Any]]:
 
 
 def check_names_alone(classes: NamedClasses) -> None:
-    """Refuse to label by names alone where fewer than two classes can be described."""
     if len(classes.classes) > 1:
         return
     lost = f" ({', '.join(map(str, classes.meaningless))}: the name means nothing)" if classes.meaningless else ""
@@ -157,7 +142,6 @@ def check_names_alone(classes: NamedClasses) -> None:
 def in_other_script(classes: NamedClasses, texts: Sequence[str]) -> bool:
     """Whether names are written in another script than most documents, so that they share no word with them.
 
-    >>> from isthmus.choose.names import NamedClasses, in_other_script
     >>> labels = NamedClasses.of(None, ["finance", "sport"])
     >>> in_other_script(labels, ["股市大涨", "球队夺冠"]), in_other_script(labels, ["Shares rose"])
     (True, False)
@@ -177,21 +161,9 @@ def why_names_stay_out(
 ) -> str:
     """Why names do not vote on a pair, in one sentence; empty where they may.
 
-    Parameters
-    ----------
-    classes : iterable
-        Classes of the source.
-    agreement : NameAgreement or None
-        ``agreement_`` of a fitted :class:`isthmus.ClassNameClassifier`.
-    named, vote : Evidence or None
-        About the labels of that classifier, and about those of the vote without it.
-    n_labelled : int
-        Labelled source documents.
+    ``agreement`` is ``agreement_`` of a fitted :class:`isthmus.ClassNameClassifier`; ``named`` is the evidence about
+    its labels, ``vote`` that about the labels of the vote without it.
 
-    Examples
-    --------
-    >>> from isthmus.choose import Evidence
-    >>> from isthmus.choose.names import why_names_stay_out
     >>> from isthmus.classify.names.settling import NameAgreement
     >>> back = Evidence(0.6, 0.6, 0.7, 0.8)
     >>> why_names_stay_out(["sport", "business"], NameAgreement(names=0.5, documents=0.7), back, back, 500)
@@ -213,9 +185,6 @@ def why_names_stay_out(
 def names_share(agreement: Any) -> float:
     """Share of the names in the vote: their part of what names and labelled documents tell apart in the source.
 
-    Examples
-    --------
-    >>> from isthmus.choose.names import names_share
     >>> from isthmus.classify.names.settling import NameAgreement
     >>> names_share(NameAgreement(names=0.2, documents=0.6)), names_share(NameAgreement(names=0.9, documents=0.3))
     (0.25, 0.3333333333333333)

@@ -40,7 +40,7 @@ _PERIODS: dict[str, Callable[[date], str]] = {
 
 @dataclass(frozen=True)
 class ShareFacts:
-    """What is known about the class of every document, from which shares of all of them, or of a part, follow."""
+    """What is known about the class of every document, from which class shares follow."""
 
     classes: list
     labels: np.ndarray
@@ -148,7 +148,7 @@ def _touched(member: np.ndarray, given: np.ndarray, confidence: np.ndarray, caut
 
 
 def _expected_ends(share: float, touched: float | None, chance: float, level: float) -> Sequence[float | None]:
-    """A share by the probabilities, and how far mistakes of the labels can carry it."""
+    """Estimate, low and high of a share, as far as mistakes of the labels can carry it."""
     if touched is None:
         return share, None, None
     reach = hypot(REACH * touched, two_sided_z(level) * chance)
@@ -159,8 +159,10 @@ UNITS = 10**9  # sums over blocks are of integers, so that they do not depend on
 
 
 def share_sums(probabilities: np.ndarray, codes: np.ndarray, confidence: np.ndarray, caution: float) -> np.ndarray:
-    """Per class, sums over documents in units of 1 / ``UNITS``: how likely each is of it, the variance of that, and how
-    likely a mistake touches it; see :func:`shares_of_sums`."""
+    """Per class, sums over documents in units of 1 / ``UNITS``, for :func:`shares_of_sums`.
+
+    How likely each is of the class, the variance of that, and how likely a mistake touches it.
+    """
     columns = []
     for code in range(probabilities.shape[1]):
         member = _membership(probabilities, code, confidence)
@@ -172,7 +174,7 @@ def share_sums(probabilities: np.ndarray, codes: np.ndarray, confidence: np.ndar
 def shares_of_sums(
     sums: np.ndarray, counts: Sequence[int], classes: Sequence, expected: AccuracyEstimate
 ) -> list[dict[str, Any]]:
-    """Class shares with intervals, as :func:`estimate_shares`, from sums over blocks and the labels' counts."""
+    """As :func:`estimate_shares`, from sums over blocks and the labels' counts."""
     n = max(1, int(sum(counts)))
     rows = []
     for name, count, (share, variance, touched) in zip(classes, counts, (sums / UNITS / n).T.tolist(), strict=True):
@@ -224,14 +226,14 @@ def estimate_shares(
 
 
 def with_source(rows: list[dict[str, Any]], source_labels: Any = None) -> list[dict[str, Any]]:
-    """The same rows with each class's share in the source, None where the source has no label."""
+    """The rows with each class's share in the source, None where the source has no label."""
     counts = Counter([] if source_labels is None else [name for name in source_labels if name is not None])
     total = sum(counts.values())
     return [{"class": row["class"], "source": counts[row["class"]] / total if total else None} | row for row in rows]
 
 
 def share_text(row: Mapping[str, Any]) -> str:
-    """A share as a reader sees it, with its interval where there is one.
+    """A share in whole percent, with its interval where there is one.
 
     >>> share_text({"estimate": 0.337, "low": 0.28, "high": 0.412}), share_text({"estimate": 0.5, "low": None})
     ('34 % (28–41)', '50 %')
@@ -246,7 +248,7 @@ def share_text(row: Mapping[str, Any]) -> str:
 def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tuple[str, np.ndarray]]]:
     """The period where a column holds dates, and per value, or period, which documents have it.
 
-    Beyond the commonest, the rest of the values come together; documents without a date are left out.
+    The values beyond the commonest come together; documents without a date are left out.
     """
     if len(values) != n_documents:
         raise UsageError(

@@ -38,13 +38,13 @@ def weigh_sources(
 
     A source counts in full or not at all. Left out, with a warning, is one whose labels cannot be learned from its own
     words (labels given at random, say). Sources fall into camps where a plain classifier of the one is surely no better
-    than chance about the other, in both directions: of such camps the one is used that is nearest to the target, each
-    source counted by its likeness. Where there are too few documents to be sure, a source is used.
+    than chance about the other, in both directions: the camp nearest to the target is used, each source counted by its
+    likeness. Where there are too few documents to be sure, a source is used.
 
-    ``domain`` names the source of each text; ``in_order``: all texts are sorted by content already. A row has
-    ``source``, ``documents``, ``learned`` (share of its labels, averaged over classes, that a classifier repeats on
-    documents held out; None where there are too few), ``agreement`` (the same by a classifier trained on the other
-    sources that are used), ``likeness`` (cosine of its mean tf-idf row and the target's), ``used``, ``why``.
+    ``domain`` names the source of each text; ``in_order``: all texts are sorted by content already. In a row,
+    ``learned`` is the share of its labels, averaged over classes, that a classifier repeats on held-out documents
+    (None: too few), ``agreement`` the same by a classifier trained on the other sources that are used, ``likeness`` the
+    cosine of its mean tf-idf row and the target's.
     """
     names, place = np.unique(np.asarray(domain, dtype=object).astype(str), return_inverse=True)
     rng = np.random.default_rng(random_state)
@@ -113,7 +113,7 @@ def _camps(rows: Any, labels: np.ndarray, own: np.ndarray, n_sources: int) -> np
 def _labelled_by(
     rows: Any, labels: np.ndarray, teachers: np.ndarray, learners: np.ndarray, fitted: dict[tuple, Any] | None = None
 ) -> np.ndarray | None:
-    """Counts of labels by what a classifier trained elsewhere says; None where too few documents share classes."""
+    """Counts of labels by answers of a classifier trained elsewhere; None where too few documents share classes."""
     shared = np.intersect1d(labels[teachers], labels[learners])
     inside, outside = learners & np.isin(labels, shared), teachers & np.isin(labels, shared)
     if len(shared) < 2 or min(inside.sum(), outside.sum()) < FEWEST:

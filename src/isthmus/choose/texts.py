@@ -21,8 +21,8 @@ SIDE_SAMPLE = 2_000  # documents of each side that say which side a further text
 class TransferTexts:
     """Labelled texts of the source, texts of the target, and further texts of either kind.
 
-    Samples, folds and ties follow the content of the texts, never the caller's order. So everything here but the
-    fields ``given_*`` stands in one list: source, target, further texts, each sorted by content.
+    Samples, folds and ties follow the content of the texts, never the caller's order. So everything here but the fields
+    ``given_*`` stands in one list: source, target, further texts, each sorted by content.
     """
 
     given_source: list[str]
@@ -42,7 +42,7 @@ class TransferTexts:
         *,
         domain: np.ndarray | None = None,
     ) -> TransferTexts:
-        """The collections, sorted by content; of equal texts of the source, those without a label come first."""
+        """Sort the collections by content; of equal texts of the source, those without a label come first."""
         source, target, extra = list(source_texts), list(target_texts), list(extra_texts)
         known = np.array([label is not None for label in source_labels], dtype=bool)
         written = np.array([str(label) for label in source_labels], dtype=object)
@@ -65,19 +65,16 @@ class TransferTexts:
 
     @cached_property
     def _rows(self) -> np.ndarray:
-        """Numbers of all texts, part by part, each part sorted by content."""
         parts = np.digitize(self.order, (self.n_source, self.n_source + self.n_target))
         return self.order[np.argsort(parts, kind="stable")]
 
     @cached_property
     def texts(self) -> list[str]:
-        """All texts: source, target, further ones, each part sorted by content."""
         given = self._given
         return [given[row] for row in self._rows]
 
     @cached_property
     def labels(self) -> np.ndarray:
-        """The label of each of ``texts``, None where it is unknown."""
         labels = np.full(len(self.texts), None, dtype=object)
         labels[: self.n_source] = self.given_labels[self._rows[: self.n_source]]
         return labels
@@ -94,7 +91,6 @@ class TransferTexts:
 
     @cached_property
     def known(self) -> list[int]:
-        """Rows of ``texts`` with a label."""
         return [row for row in range(self.n_source) if self.labels[row] is not None]
 
     @property
@@ -107,13 +103,11 @@ class TransferTexts:
 
     @property
     def known_domain(self) -> list[str]:
-        """Names of the sources of ``known_texts``."""
         assert self.given_domain is not None
         return [self.given_domain[self._rows[row]] for row in self.known]
 
     @property
     def target(self) -> slice:
-        """Rows of the target."""
         return slice(self.n_source, self.n_source + self.n_target)
 
     @property
@@ -122,11 +116,10 @@ class TransferTexts:
         return self._rows[self.target] - self.n_source
 
     def as_given(self, values: np.ndarray) -> np.ndarray:
-        """One value per target text, in the caller's order."""
         return values[np.argsort(self.target_numbers)]
 
     def one_language(self, language: str) -> str:
-        """The language of all texts, where there is one: what reads a part of them need not guess it again."""
+        """The language of all texts, if one: what reads a part of them need not guess it again."""
         if resolve_language(language) != "auto":
             return language
         given = self._given

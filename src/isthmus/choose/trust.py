@@ -66,19 +66,18 @@ CAUTION, CAUTION_THIN = 0.5, 2.0
 
 
 def outside_groups(scorer: LabelScorer | None, n_target: int) -> np.ndarray:
-    """Target rows that belong to no new group, as far as they were looked at; all where no group was announced."""
+    """Target rows that belong to no new group, as far as they were looked at."""
     if scorer is None or not scorer.novelty.groups:
         return np.arange(n_target)
     return scorer.target[scorer.novelty.membership < 0]
 
 
 def confidence_outside(scorer: LabelScorer | None, probabilities: np.ndarray) -> float:
-    """Mean probability of the labels of documents that belong to no new group."""
     return float(probabilities[outside_groups(scorer, len(probabilities))].max(axis=1).mean())
 
 
 def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.ndarray:
-    """Name of the new group each target text belongs to; '' for none."""
+    """Name of the new group of each target text, '' for none."""
     named = np.full(len(target_texts), "", dtype=object)
     if scorer is None or not scorer.novelty.groups:
         return named
@@ -103,13 +102,12 @@ def trust_features(
 ) -> dict[str, float]:
     """The figures that speak about the accuracy of labels.
 
-    Shares between 0 and 1: ``repeated``, labels a plain classifier repeats on target documents it has not seen;
-    ``agreement`` of the labels with those of other methods, or with four plain ones where there are no ``others``;
-    ``confidence``, mean probability of the labels; ``source``, labels of the source that a plain classifier gets right
-    there; ``ridge``, agreement with the best of the plain methods; ``consensus`` of all four with each other;
-    ``reverse``, what a classifier trained on the labels gets right in the source. In log-odds: ``excess``, by how much
-    labels are easier to learn than the source's. As a distance: ``moved``, between the class shares of the source and
-    of the labels.
+    Shares between 0 and 1: ``repeated``, labels a plain classifier repeats on held-out target documents; ``agreement``
+    of the labels with those of the ``others``, or with four plain methods; ``confidence``, mean probability of the
+    labels; ``source``, labels of the source that a plain classifier gets right there; ``ridge``, agreement with the
+    best plain method; ``consensus`` of all four with each other; ``reverse``, what a classifier trained on the labels
+    gets right in the source. In log-odds: ``excess``, by how much labels are easier to learn than the source's. As a
+    distance: ``moved``, between the class shares of the source and of the labels.
 
     Agreement, likeness and shares are those of documents outside new groups, of which the estimate speaks: about
     documents of no class methods disagree, which says nothing about the others. Nor do methods know classes that were
@@ -140,7 +138,7 @@ def trust_features(
 
 
 def plain_learners() -> list[Any]:
-    """The two plain methods that label documents beyond a scorer's sample, by their words."""
+    """The two that label documents beyond a scorer's sample, by their words."""
     return [plain_learner(), ComplementNB()]
 
 
@@ -206,7 +204,6 @@ def estimate_accuracy(
 
 
 def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Log-odds of a right label."""
     return weights["constant"] + sum(
         weight * (features[name] if name in AS_THEY_ARE else clipped_logit(features[name]))
         for name, weight in weights.items()
@@ -258,8 +255,8 @@ def _with_groups(
 def with_added(accuracy: AccuracyEstimate, share: float, right: float | None) -> AccuracyEstimate:
     """The estimate for labels of which a share are classes that were added by their names.
 
-    Nothing but the source says how well names describe classes: ``right``, the share of its labels that names alone
-    get right. As few as one class may be added, so that the interval about it is twice as wide as about a method's.
+    Nothing but the source says how well names describe classes: ``right``, the share of its labels that names alone get
+    right. As few as one class may be added, so the interval about it is twice as wide as about a method's.
     """
     if accuracy.estimate is None:
         return accuracy
@@ -310,8 +307,9 @@ def moved_to(accuracy: AccuracyEstimate, outside: float, n_classes: int) -> Accu
 
 
 def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
-    """How sure a plain classifier is in the target, as a share of its sureness on held-out source documents, and its
-    accuracy to expect in the target if documents of equal sureness are right equally often; None for a thin source.
+    """A plain classifier's sureness in the target, relative to held-out source documents, and its accuracy there.
+
+    The accuracy is right if documents of equal sureness are right equally often. None for a thin source.
     """
     labels = scorer.source_labels
     counts = np.unique(labels, return_counts=True)[1]
@@ -336,7 +334,6 @@ def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shares_moved(source_labels: np.ndarray, given: np.ndarray) -> float:
-    """Distance between the class shares of the source and those of the labels."""
     classes = np.unique(np.concatenate([source_labels, given]))
     shares = [np.array([np.mean(side == name) for name in classes]) for side in (source_labels, given)]
     return total_variation(*shares)
@@ -384,7 +381,6 @@ def _group_warnings(scorer: LabelScorer) -> list[dict]:
 
 
 def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict]:
-    """What is wrong with the source: few documents, classes of few documents, labels its words contradict."""
     known = [str(label) for label in source_labels if label is not None]
     if len(set(known)) < 2:  # names of the classes decide, and nothing is learned from it
         return []
@@ -412,9 +408,9 @@ def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict
 def contradicted(table: np.ndarray) -> float:
     """Share of labels that look wrong at random, from held-out answers within the source.
 
-    Confusions that follow from likeness go to few classes; those of random errors go to all. The smallest confusion of
-    each class with another, times the number of others, is what every class gets alike. With two classes nothing can
-    be told apart, and the share is 0.
+    Confusions that follow from likeness go to few classes, random errors to all. So the smallest confusion of each
+    class with another, times the number of others, is what every class gets alike. With two classes nothing can be told
+    apart, and the share is 0.
     """
     n = len(table)
     if n < 3:

@@ -66,15 +66,13 @@ class DenseView(JudgedView):
 
 @dataclass
 class Ridge:
-    """Ridge regression of any labels on the same rows."""
-
     rows: np.ndarray
     solved: np.ndarray  # (RᵀR + λI)⁻¹Rᵀ
     leverage: np.ndarray
 
     @classmethod
     def of(cls, vectors: np.ndarray) -> Ridge:
-        """Rows at length one about their mean, at length one again."""
+        """Take rows at length one about their mean, at length one again."""
         rows = normalize(np.asarray(vectors, dtype=np.float64))
         rows = normalize(rows - rows.mean(axis=0))
         gram = rows.T @ rows
@@ -95,7 +93,7 @@ class Ridge:
         return count_pairs(codes, left_out.argmax(axis=1))
 
     def answer(self, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """What the regression on these rows and labels says of other rows."""
+        """What the regression on these rows says of other rows."""
         names, codes = np.unique(labels, return_inverse=True)
         wanted = np.eye(len(names))[codes]
         mean = wanted.mean(axis=0)
@@ -103,7 +101,7 @@ class Ridge:
 
 
 def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Table of two sequences of numbers, with a row and a column for every number that occurs in either."""
+    """Table with a row and a column for every number that occurs in either."""
     names, places = np.unique(np.concatenate([first, second]), return_inverse=True)
     pairs = places[: len(first)] * len(names) + places[len(first) :]
     return np.bincount(pairs, minlength=len(names) ** 2).reshape(len(names), len(names))
@@ -112,9 +110,8 @@ def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def even_lengths(source: Sequence[str], target: Sequence[str]) -> tuple[list[str], list[str]]:
     """The texts, those of the longer side thinned to the lengths of the shorter one where the two differ much.
 
-    Long texts are easier to tell apart than short ones, whatever their labels, so learnability is compared at equal
-    length: the text at a quantile of lengths keeps as many words, evenly spaced, as the other side has there. Texts
-    without blanks stay as they are.
+    Long texts are easier to tell apart than short ones, so learnability is compared at equal length: the text at a
+    quantile of lengths keeps as many words, evenly spaced, as the other side has there. Texts without blanks stay.
     """
     lengths = [np.array([len(text.split()) for text in side]) for side in (source, target)]
     middle = [max(1.0, float(np.median(side))) for side in lengths]

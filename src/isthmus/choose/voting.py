@@ -70,9 +70,9 @@ def shared_labels(
     """How far each method's labels are those of the other methods: 1 all the same, 0 as many as by chance.
 
     With ``source_accuracy`` (share of the source's labels that held-out documents repeat), agreement counts only as far
-    as it reaches that share: fully from ten points above it, not at all from ten points below. Methods that agree with
-    each other more than the source's words agree with its labels have seen through noise in those labels, or the target
-    is cleaner; methods that agree less have no such excuse for labels that are easy to learn.
+    as it reaches that share: fully from ten points above it, not at all from ten points below. Methods that agree more
+    than that have seen through noise in the labels, or the target is cleaner; methods that agree less have no such
+    excuse.
     """
     chance = 1 / max(2, n_classes)
     found = {}

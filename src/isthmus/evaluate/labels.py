@@ -293,7 +293,6 @@ def adjusted_rand(y_true: Any, y_pred: Any) -> float:
 
 
 def _group_codes(y_true: Any, y_pred: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Groups as numbers, each side by itself."""
     (true,), _ = shared_codes(y_true, names=("y_true",))
     (pred,), _ = shared_codes(y_pred, names=("y_pred",))
     # Together once more, only for the check that both columns describe the same rows.

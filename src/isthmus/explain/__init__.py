@@ -122,7 +122,7 @@ def account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
 
 @cache
 def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
-    """Methods that have a module of this room. Imported when the first label is explained."""
+    """Methods that have a module of this room, imported when the first label is explained."""
     from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
     from isthmus.classify.baselines.sgt import SpectralGraphTransducer
     from isthmus.classify.baselines.source_only import SourceOnlyClassifier
@@ -146,7 +146,6 @@ def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
 
 
 def own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term and contribution from the method's own ``term_contributions``."""
     model = pipeline.steps[-1][1]
     names = None
     document: Any = text
@@ -165,7 +164,7 @@ def own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
 
 def _columns_are_terms(pipeline: TransferPipeline) -> bool:
-    """Whether the method's columns are terms of the text; after a reduction to dimensions, say, they are not."""
+    """Whether columns are terms of the text; after a reduction to dimensions, say, they are not."""
     if len(pipeline.steps) == 1:
         return True  # reads texts: there are no columns
     first = pipeline.steps[0][1]
@@ -179,7 +178,7 @@ def _columns_are_terms(pipeline: TransferPipeline) -> bool:
 
 
 def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[dict]:
-    """The same rows with every term as the text writes it: "warranty", not the stem "warranti"."""
+    """Terms as the text writes them: "warranty", not the stem "warranti"."""
     forms: dict[str, str] = {}
     for _, step in pipeline.steps[:-1]:
         forms |= surface_forms(step, [text], whole=False)
@@ -187,7 +186,7 @@ def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[
 
 
 def _vote_terms(model, text: str) -> list[dict]:
-    """Terms of all methods that vote, each once per class; a method's contributions are made to sum to its weight."""
+    """Terms of all methods that vote, each once per class; a method's contributions sum to its weight."""
     shares: dict[tuple, float] = {}
     for name, member in model.members.items():
         found = _document_terms(member, text)

@@ -71,7 +71,7 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
 
 
 def pivot_table(model, words: Sequence[str], *, top: int | None = None, contexts: int = 5) -> list[dict]:
-    """Per shared word: ``word``, ``weight``, and its strongest contexts in ``source`` and ``target``; heaviest first.
+    """Per shared word, heaviest first: ``word``, ``weight``, and its strongest contexts in ``source`` and ``target``.
 
     Only words whose contexts were counted are listed; with ``pivot_weights=False`` every weight is 1.
     """

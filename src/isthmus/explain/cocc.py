@@ -76,11 +76,11 @@ def cluster_table(
 
 
 def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]:
-    """Contribution of each word of each row to each column of scores (words of the row × columns), centred over these.
+    """Contribution of each word of each row to each column of scores (words × columns), centred over these.
 
     They add up to the document's centred scores: log p(ŵ|d̂) summed over words, or, after a finish, the cosine with
-    each class's centroid. Columns are the classes, unless the printed map gave several clusters to one; see
-    ``score_classes_``.
+    each class's centroid. Columns are the classes, unless the printed map gave several clusters to one
+    (``score_classes_``).
     """
     rows = model._weigh(sp.csr_matrix(model._check_new(X)))
     centred = model.word_scores_ - model.word_scores_.mean(axis=1, keepdims=True)
@@ -126,7 +126,6 @@ def document_table(
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term and contribution for one text (what :func:`isthmus.explain.explain_document` reads)."""
     vectorizer, model = pipeline[:-1], pipeline.steps[-1][1]
     table = document_table(model, vectorizer.transform([text]), vectorizer.get_feature_names_out())
     return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
@@ -162,14 +161,14 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
 
 
 def _by_class(model: CoClusteringClassifier) -> np.ndarray:
-    """The target's table with clusters of documents joined to classes, as the printed map may give two to one class."""
+    """The target's table by classes; the printed map may give two clusters of documents to one."""
     table = np.zeros((len(model.target_table_), len(model.classes_)))
     np.add.at(table.T, model.cluster_classes_, model.target_table_.T)
     return table
 
 
 def _deciding_columns(model: CoClusteringClassifier, scores: np.ndarray) -> dict[int, int]:
-    """For each class that has one, the column of scores that decides about a document: of several the best."""
+    """For each class that has one, the column that decides about a document: of several the best."""
     columns: dict[int, int] = {}
     for column in np.argsort(-scores, kind="stable").tolist():
         columns.setdefault(int(model.score_classes_[column]), column)
@@ -184,7 +183,7 @@ def _leaning(table: np.ndarray) -> np.ndarray:
 
 
 def _strength(table: np.ndarray) -> np.ndarray:
-    """Each cluster's part in the mutual information of clusters and classes."""
+    """Mutual information of clusters and classes, by cluster."""
     joint = table / table.sum()
     outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     ratio = np.where(joint > 0, joint / np.where(outer > 0, outer, 1.0), 1.0)

@@ -9,18 +9,17 @@ from isthmus.pipeline import TransferPipeline
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term, contribution and ``labelled`` for one text.
+    """Rows of class, term, contribution and ``labelled`` (by a person; else the method learned the word's score).
 
     A document and its words are neighbours in the graph: the contribution is the edge's weight times the word's score
-    for the class, less its mean over the classes. ``labelled`` says whether a person labelled the word or the method
-    learned its score.
+    for the class, less its mean over the classes.
     """
     row = pipeline[:-1].transform([text])
     return row_terms(pipeline.steps[-1][1], row)
 
 
 def row_terms(model, row) -> list[dict]:
-    """As :func:`document_terms`, for one row of the matrix and a fitted classifier."""
+    """As :func:`document_terms`, for one row of the matrix."""
     row = sp.csr_matrix(row)
     scores = _class_scores(model)[row.indices]
     shares = row.data[:, None] / max(float(row.data.sum()), 1e-300)
@@ -65,7 +64,7 @@ def top_words(model, n_words: int = 15, *, labelled: bool = False) -> list[dict]
 
 
 def _class_scores(model) -> np.ndarray:
-    """Word scores per document class; a factorisation's word classes are carried over by ``Q``."""
+    """Word scores per document class; ``Q`` carries over a factorisation's word classes."""
     scores = model.word_scores_
     if scores.shape[1] != len(model.classes_) or getattr(model, "word_classes", None) is not None:
         return scores @ model.Q_.T

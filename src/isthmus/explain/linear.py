@@ -26,7 +26,7 @@ def class_weights(estimator) -> np.ndarray | None:
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term and contribution for one text; terms are left out where the classifier is not linear."""
+    """Rows by the weights of a linear classifier; of any other, terms are left out in turn."""
     model = pipeline.steps[-1][1]
     # TransductiveSVM carries its weights itself; the others wrap a scikit-learn classifier
     per_column = class_weights(getattr(model, "estimator_", model))
@@ -41,7 +41,6 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
 
 def graph_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term and contribution: what the words shared with the nearest fitted documents add up to."""
     model = pipeline.steps[-1][1]
     row = normalize(pipeline[:-1].transform([text]).tocsr())
     weights = nearest(row, model.rows_, model.n_neighbors)

@@ -18,10 +18,10 @@ _BLOCK = 256  # documents asked about in one go; each is a copy of the one that 
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term and contribution: log-probability with the term minus log-probability without it.
+    """Rows by log-probability with the term minus log-probability without it.
 
-    A method that reads texts has words left out instead of columns. Unlike the accounts of linear methods these need
-    not add up: words that say the same can stand in for each other.
+    A method that reads texts has words left out instead of columns. The rows need not add up: words that say the same
+    can stand in for each other.
     """
     if len(pipeline.steps) == 1:
         return word_terms(pipeline, text)
@@ -67,7 +67,7 @@ def _losses(model: Any, names: Any, whole: Any, without: Callable[[range], Any])
 
 
 def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> list[dict]:
-    """Rows of class, term and contribution, from a table of terms × classes."""
+    """Rows from a table of terms × classes."""
     return [
         {"class": label, "term": str(term), "contribution": float(values[code])}
         for code, label in enumerate(classes.tolist())

@@ -67,7 +67,6 @@ def explain_projection(model: TermProjectionClassifier, row, names=None) -> list
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of :func:`explain_projection` for one text and a fitted pipeline."""
     row = pipeline[:-1].transform([text])
     names = pipeline[:-1].get_feature_names_out()
     return explain_projection(pipeline.steps[-1][1], row, names)

@@ -91,8 +91,8 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
 
-    Words are named without the marks around them, so that the end of a sentence makes no other word. Where the kernel
-    is not a string kernel, or the classifier is not ridge, words are left out instead.
+    Words are named without the marks around them. Where the kernel is not a string kernel, or the classifier is not
+    ridge, words are left out instead.
     """
     model = pipeline.steps[-1][1]
     if not _is_exact(model):

@@ -40,7 +40,6 @@ def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: in
 
 
 def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """z-scores of shape (n_classes, n_words); see :func:`marking_words`."""
     inside = np.vstack([document_frequency(counts[codes == code]) for code in range(n_classes)]).astype(float)
     whole = inside.sum(axis=0)
     prior = _PRIOR * (whole + 0.5) / (whole + 0.5).sum()
@@ -55,8 +54,6 @@ def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.nda
 
 @dataclass(frozen=True)
 class WordList:
-    """A list of word weights that stands in for the labels."""
-
     words: dict[str, list[int]]  # per word, its weight for each class, −9 to 9; above 0 it speaks for the class
     agreement: float  # share of the documents to which the weights alone give the same label
 
@@ -64,8 +61,8 @@ class WordList:
 def word_list(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, size: int = 4_000) -> WordList:
     """Weights of naive Bayes on the documents as labelled, in nine grades each way, of the most telling words.
 
-    Whatever method gave the labels, these weights show in any text which words go with its label. They are a likeness
-    and not the method's own account (:func:`isthmus.explain.explain_document`); ``agreement`` says how close it is.
+    They show in any text which words go with its label, whatever method gave it: a likeness, not the method's own
+    account (:func:`isthmus.explain.explain_document`); ``agreement`` says how close it is.
     """
     used = np.flatnonzero(document_frequency(counts))
     counts = counts[:, used]

@@ -54,29 +54,13 @@ def expect_accuracy(
     Answered documents count as right. For the others: the share of answers drawn at random that a correction which had
     not seen them got right, if there are at least 30 of those. Else answers of every kind are put into five bands of
     confidence; a band's accuracy is its share of right ones (with its mean confidence thrown in as five answers), and
-    bands count by how many documents lie in them: whoever answers doubtful documents only learns nothing wrong about
-    the sure ones.
+    bands count by how many documents lie in them: answers to doubtful documents alone teach nothing wrong about the
+    sure ones.
 
-    Parameters
-    ----------
-    right : ndarray of bool of shape (n_answers,)
-        Whether the held-out label was right.
-    drawn_at_random : ndarray of bool of shape (n_answers,)
-    held_out_confidence : ndarray of shape (n_answers,)
-    confidence : ndarray
-        Of the documents that were not answered, without those in new groups.
-    population : int
-        All documents, answered or not.
-    in_groups : ndarray, optional
-        Confidence of documents that were not answered and belong to a new group that no answer settled. They are a
-        band of their own.
-    answered_in_groups : ndarray of bool of shape (n_answers,), optional
-        Which answers are about documents of such groups.
+    ``right`` is about held-out labels. ``confidence`` and ``in_groups`` are of documents that were not answered: those
+    in no new group, and those in one that no answer settled, which are a band of their own. ``population`` counts all
+    documents.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.accounting import expect_accuracy
     >>> right = np.array([True] * 45 + [False] * 15)
     >>> found = expect_accuracy(right, np.ones(60, dtype=bool), np.full(60, 0.9), np.full(940, 0.9), 1000)
     >>> found.basis, round(found.estimate, 3)  # (60 + 0.75 * 940) / 1000
@@ -128,7 +112,6 @@ def _weighted_share(
 
 
 def _in_bands(held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS) -> tuple[np.ndarray, np.ndarray]:
-    """The band of confidence of each document, and of each answer."""
     edges = np.unique(np.quantile(confidence, np.linspace(0, 1, bands + 1)[1:-1]))
     return np.digitize(confidence, edges), np.digitize(held_out, edges)
 
@@ -175,7 +158,7 @@ def right_by_size(
 def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
     """What each answer stands for: its band's share of all documents, divided among the answers of the band.
 
-    Bands without an answer count for nothing: of them nothing is known.
+    Nothing is known of bands without an answer: they count for nothing.
     """
     band, own = _in_bands(held_out, confidence)
     return np.array([np.mean(band == number) / np.sum(own == number) for number in own])
@@ -201,10 +184,6 @@ def outlook(
     (:func:`band_weights`), so its standard error comes from the answers themselves. A falling curve is chance, or too
     few answers: the gain is then 0.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback.accounting import outlook
     >>> right = {0: np.zeros(50), 25: np.ones(50)}  # b = 1 / log 2
     >>> round(outlook(right, 25, 25).gain, 3)  # log(75 / 50) / log 2
     0.585

@@ -22,41 +22,24 @@ _COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "bat
 
 @dataclass(frozen=True)
 class Answers:
-    """What a person said about documents of the target; one entry per document in every list.
+    """What a person said about documents of the target.
 
-    Attributes
-    ----------
-    rows : list of int
-        Documents, numbered from 0.
-    labels : list
-        Their true labels.
-    drawn : list of str
-        How the document came to be answered: "random" (drawn by ``sample``: these alone estimate accuracy directly),
-        "asked" (chosen by ``ask``) or "picked" (any other way, such as a correction of a label that looked wrong).
-        "group" for documents that got a class together with their whole group: nobody has read them.
-    by : list of str
-        Who said so; '' where that was not given.
-    batch : list of str
-        Name of the table the answer came in.
-    origins : dict of str to str
-        By name of a table that was a file: a digest of where it lay, so that files of one name are told apart.
-    blank : list of int
-        Documents that were asked and left blank; they are asked again only when nothing else is left.
-    words : dict of str to (class or dict)
-        What a person said about words.
-    replaced : list of dict
-        Earlier answers to documents that were answered again, oldest first; taking the later one back restores them.
-    word_log : list of (str, class or dict, str)
-        Every word that was labelled, its label and the name of the table it came in, in their order.
-    blank_in : dict of str to list of int
-        Documents left blank, by the name of the table.
-    weighed : list of dict
-        Answers that count for what their hand is worth: ``row``, ``label``, ``drawn``, ``by``, ``batch``. Those of a
-        machine, and all answers to documents that several hands answered in one table.
+    The first five lists have one entry per answered document.
 
-    Examples
-    --------
-    >>> from isthmus.feedback import Answers
+    - ``rows``: numbered from 0.
+    - ``drawn``: "random" (by ``sample``: these alone estimate accuracy directly), "asked" (by ``ask``), "picked" (any
+      other way, such as a correction of a label that looked wrong), or "group" (got a class with its whole group,
+      unread).
+    - ``by``: who said so, '' where not given. ``batch``: name of the table the answer came in.
+    - ``blank``: documents that were asked and left blank; asked again only when nothing else is left. ``blank_in``: the
+      same by name of the table.
+    - ``words``: what was said about each word. ``word_log``: every labelled word, its label and its table, in order.
+    - ``origins``: by name of a table that was a file, a digest of where it lay, which tells files of one name apart.
+    - ``replaced``: earlier answers to documents that were answered again, oldest first; they hold again once the later
+      one is taken back.
+    - ``weighed``: answers that count for what their hand is worth (``row``, ``label``, ``drawn``, ``by``, ``batch``):
+      those of a machine, and all answers to documents that several hands answered in one table.
+
     >>> first = Answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"])
     >>> both = first.plus(Answers([1], ["a"], ["picked"], ["Kim"], ["two"]))
     >>> both.labels, both.by
@@ -83,12 +66,10 @@ class Answers:
 
     @property
     def says_something(self) -> bool:
-        """Whether there is an answer or a word to learn from."""
         return bool(self.rows or self.words or self.weighed)
 
     @property
     def at_random(self) -> np.ndarray:
-        """Which answers are to documents drawn at random."""
         return np.array([kind == RANDOM for kind in self.drawn], dtype=bool)
 
     @property
@@ -98,7 +79,6 @@ class Answers:
 
     @property
     def batches(self) -> list[str]:
-        """Names of all tables that answers, words or blank rows came in."""
         earlier = [entry["batch"] for entry in self.replaced]
         words = [batch for _, _, batch in self.word_log]
         weighed = [entry["batch"] for entry in self.weighed]
@@ -111,13 +91,12 @@ class Answers:
         return {entry["row"] for entry in self.entries if (entry["row"], entry["by"], entry["batch"]) in said}
 
     def name_of(self, path: str | PathLike) -> str:
-        """What the table in this file is called: as the file, with as much of its folder as tells it from others."""
+        """A name for the table in this file: the file's, with as much of its folder as tells it from others."""
         parts, origin = Path(abspath(path)).parts, origin_of(path)
         names = [shown_name("/".join(parts[-length:])) for length in range(1, len(parts) + 1)]
         return next((name for name in names if self.origins.get(name, origin) == origin), names[-1])
 
     def find_batch(self, given: str | PathLike) -> str | None:
-        """Name of the table that came in this file or is called so; None if there is none."""
         origin = origin_of(given)
         names = dict.fromkeys(self.batches)
         came = [name for name in names if self.origins.get(name) == origin]
@@ -127,7 +106,7 @@ class Answers:
     def plus(self, later: Answers) -> Answers:
         """Both together; where both speak of a document, the later answer holds.
 
-        A document drawn at random stays so, whatever is said about it later: the draw was random all the same.
+        A document drawn at random stays so, whatever is said about it later.
         """
         new = set(later.rows)
         was_random = {entry["row"] for entry in self.entries if entry["drawn"] == RANDOM}
@@ -152,7 +131,7 @@ class Answers:
         )
 
     def without(self, batch: str) -> Answers:
-        """All that was said but what came in the table of this name; answers that it replaced hold again."""
+        """All but what came in this table; answers that it replaced hold again."""
         found = [entry for entry in self.entries if entry["batch"] != batch]
         earlier = [entry for entry in self.replaced if entry["batch"] != batch]
         held = {entry["row"] for entry in found}
@@ -191,12 +170,10 @@ class Answers:
         return later.with_entries(new, weighed=weighed)
 
     def keep(self, rows: Iterable[int]) -> Answers:
-        """The answers to these documents, and all words."""
         wanted = set(rows)
         return self.with_entries(entry for entry in self.entries if entry["row"] in wanted)
 
     def renamed(self, names: dict) -> Answers:
-        """The same answers with classes renamed."""
         labels = [names.get(label, label) for label in self.labels]
         words = {word: _renamed(label, names) for word, label in self.words.items()}
         log = [(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
@@ -206,19 +183,17 @@ class Answers:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
-        """One dict a document."""
         columns = (getattr(self, name) for name in _COLUMNS.values())
         return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def with_entries(self, entries: Iterable[dict[str, Any]], **others: Any) -> Answers:
-        """These answers instead of all, and other parts that change with them."""
         entries = list(entries)
         columns: dict[str, Any] = {name: [entry[part] for entry in entries] for part, name in _COLUMNS.items()}
         return replace(self, **columns, **others)
 
 
 def origin_of(path: str | PathLike) -> str:
-    """Says whether two files lay in one place, and not where."""
+    """A digest that says whether two files lay in one place, and not where."""
     return blake2b(abspath(path).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

@@ -33,15 +33,8 @@ _LAST = 4.0  # more than any worth: what was left blank comes after everything e
 class Question:
     """One document worth asking about.
 
-    Attributes
-    ----------
-    row : int
-        The document, numbered from 0.
-    doubt : float
-        0 where one class has all the probability, 1 where the two most probable are equally so.
-    dispute : float
-        Share of the methods that say something else than the label.
-    reason : str
+    ``doubt`` is 0 where one class has all the probability, 1 where the two most probable are equally so; ``dispute`` is
+    the share of the methods that disagree with the label.
     """
 
     row: int
@@ -59,7 +52,7 @@ def doubt_of(probabilities: np.ndarray) -> np.ndarray:
 
 
 def dispute_of(labels: np.ndarray, opinions: Sequence[np.ndarray]) -> np.ndarray:
-    """Share of the methods whose label is another one; ``opinions`` holds each method's labels."""
+    """Share of the methods whose label is another one."""
     if not len(opinions):
         return np.zeros(len(labels))
     return np.mean([np.asarray(opinion) != labels for opinion in opinions], axis=0)
@@ -82,35 +75,15 @@ def ask_documents(
     """Documents to ask about, the most useful first.
 
     A document is worth asking about if it is doubtful and methods disagree about it, and if nothing like it has been
-    answered or asked: worth = doubt · (0.5 + dispute) · (1 − similarity to the nearest such document). Groups that fit
-    no class come first, one document each, the one nearest to the group's middle.
+    answered or asked: worth = doubt · (0.5 + dispute) · (1 − similarity to the nearest such document). The middle
+    document of each group that fits no class comes first; before these, the most doubtful first, those that hands
+    dispute (``disputed``: what each says).
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
-    classes : ndarray
-    opinions : dict of str to ndarray
-        Label of each document by each method.
-    meaning : ndarray of shape (n_documents, n_dimensions)
-        Rows of length one.
-    n : int
-    answered : sequence of int
-        Documents that are never asked again.
-    passed_over : sequence of int
-        Documents that were asked and left blank: only when nothing else is left.
-    groups : sequence of str, optional
-        Name of the suspected new group of each document, '' for none.
-    disputed : mapping of int to str, optional
-        Documents about which hands disagree, and what each says: they come first, the most doubtful before others.
-    blind : bool
-        Reasons name no class, so that they do not influence the reader.
-    places : ndarray of int, optional
-        Which of equally useful documents is asked first: the one of the lowest place. If omitted, their order.
+    ``opinions`` holds each method's labels; the rows of ``meaning`` have length one. Documents in ``passed_over`` were
+    left blank and come only when nothing else is left. ``groups`` names the suspected new group of each document, or
+    ''. Of equally useful documents the one of the lowest place in ``places`` comes first. With ``blind``, reasons name
+    no class, so that they do not influence the reader.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback import ask_documents
     >>> sure, unsure = [0.9, 0.1], [0.5, 0.5]
     >>> probabilities = np.array([sure, unsure, unsure, [0.6, 0.4]])
     >>> meaning = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # 1 and 2 are copies of each other
@@ -213,22 +186,8 @@ def ask_words(
     """Words worth a person's opinion: those that stand in many doubtful documents and lean to one class.
 
     ``settles`` estimates how many doubtful documents the word would settle: the sum over the documents that hold it of
-    doubt times the word's share of the document, times how clearly the word's documents lean to one class.
-
-    Parameters
-    ----------
-    words : sparse matrix of shape (n_documents, n_terms)
-        tf-idf rows.
-    terms : sequence of str
-    probabilities : ndarray of shape (n_documents, n_classes)
-    n : int
-    fewest : int
-        Documents that must hold a word.
-
-    Returns
-    -------
-    list of dict
-        ``column``, ``word``, ``code`` (the class it leans to), ``lean`` (0 to 1), ``documents``, ``settles``.
+    doubt times the word's share of the document, times how clearly the word's documents lean to one class (``lean``, 0
+    to 1; ``code`` is the class). ``words`` are tf-idf rows; words in fewer than ``fewest`` documents are left out.
     """
     words = words.tocsr()
     present = words.copy()
@@ -260,7 +219,7 @@ def ask_words(
 
 
 def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str, list]:
-    """Documents a person should read next; see :meth:`isthmus.api.label.LabelResult.ask`."""
+    """See :meth:`isthmus.api.label.LabelResult.ask`."""
     _check_count(n)
     known = labelling.known_answers
     views = labelling.views
@@ -309,7 +268,6 @@ def _drawn_first(labelling: Labelling, n: int) -> list[int]:
 
 
 def _disputed(labelling: Labelling) -> dict[int, str]:
-    """Documents about which hands, or a hand and the methods, say different things."""
     known = labelling.known_answers
     if not known.weighed:
         return {}
@@ -318,7 +276,7 @@ def _disputed(labelling: Labelling) -> dict[int, str]:
 
 
 def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:
-    """Words worth a person's opinion; see :meth:`isthmus.api.label.LabelResult.ask`."""
+    """See :meth:`isthmus.api.label.LabelResult.ask`."""
     _check_count(n)
     views = labelling.views
     vectorizer = views.vectorizer_

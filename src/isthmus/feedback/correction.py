@@ -37,23 +37,12 @@ _PSEUDO_DOCUMENTS = 10  # documents that stand for such a class
 class Correction:
     """Scores of a document: ``trust`` · (centred log-probabilities of the vote) + rows @ ``coef``.
 
-    Attributes
-    ----------
-    classes : ndarray
-        Classes of the vote, then those that only answers name, each part in its order.
-    coef : ndarray of shape (n_columns, n_classes)
-    trust : float
-        How far the vote is believed.
-    sharpness : float
-        Power of the probabilities that fits answers which the correction had not seen.
-    new_shares : ndarray
-        Prior share of each class that only answers name, among the answers.
-    doubt : float
-        Mean doubt of the vote about the answered documents; see :func:`widen_vote`.
-    held_out : ndarray of shape (n_answers, n_classes)
-        Probabilities of each answered document by a correction that had not seen its answer.
-    table : list of dict
-        What was tried: ``trust``, ``strength``, ``loss`` (mean over held-out answers), ``weight``.
+    - ``classes``: those of the vote, then those that only answers name, each part in its order.
+    - ``sharpness``: power of the probabilities that fits held-out answers.
+    - ``new_shares``: prior share of each class that only answers name.
+    - ``doubt``: mean doubt of the vote about the answered documents; see :func:`widen_vote`.
+    - ``held_out``: probabilities of each answered document by a correction that had not seen its answer.
+    - ``table``: what was tried (``trust``, ``strength``, mean held-out ``loss``, ``weight``).
     """
 
     classes: np.ndarray
@@ -66,7 +55,6 @@ class Correction:
     table: list[dict]
 
     def probabilities(self, rows: Any, vote: np.ndarray) -> np.ndarray:
-        """Probabilities of documents from their rows and what the vote says about them."""
         offset = centred_logs(widen_vote(vote, self.new_shares, self.doubt))
         return softmax(self.sharpness * (self.trust * offset + rows @ self.coef), axis=1)
 
@@ -88,38 +76,20 @@ def learn_correction(
 ) -> Correction:
     """Fit a correction on answered documents.
 
-    Every pair of a trust in the vote and a strength of the ridge is tried: fitted on four fifths of the answers,
-    judged on the others. The pairs are then averaged, each with weight exp(−its loss over all held-out answers −
-    ``caution`` for every step away from the most careful pair): averaging is safer than picking the best of six from
-    twenty answers, and without evidence the vote is believed.
+    Every pair of a trust in the vote and a strength of the ridge is fitted on four fifths of the answers and judged on
+    the others. The pairs are averaged, each with weight exp(−its loss over all held-out answers − ``caution`` for every
+    step away from the most careful pair): safer than picking the best of six from twenty answers, and without evidence
+    the vote is believed.
 
-    Parameters
-    ----------
-    rows : sparse matrix of shape (n_answers, n_columns)
-        Rows of the answered documents (:class:`isthmus.feedback.DocumentViews`).
-    vote : ndarray of shape (n_answers, n_known_classes)
-        What the vote says about them.
-    codes : ndarray of int
-        The answers: places in ``classes``.
-    classes : ndarray
-        Classes of the vote first, then those it does not know.
-    random_state : int or None
-        For the division into folds.
-    extra : (sparse matrix, ndarray of int), optional
-        Rows and classes that are always learned from and that no vote speaks of (labelled words).
-    unnamed : (sparse matrix, ndarray, ndarray), optional
-        Rows, vote and weights of documents that stand for classes which no answer names (:func:`pseudo_answers`). They
-        are answered as the vote would, and judge the pairs too: otherwise a pair that gives such a class away to its
-        neighbours looks as good as any other.
-    weighed : (sparse matrix, ndarray, ndarray), optional
-        Rows, vote and probabilities of documents whose answers are weighed (:func:`isthmus.feedback.weigh_answers`);
-        each row of the probabilities sums to what the answers are worth.
-    picked : ndarray of bool, optional
-        Which answers are to documents that a person picked; see :func:`prior_shares`.
-    trusts, strengths : sequences of float
-        What is tried, the most careful last; with few answers that alone.
-    caution : float
-        Evidence, in nats, that a step away from the most careful pair needs.
+    - ``rows``: of :class:`isthmus.feedback.DocumentViews`; ``codes``: the answers, as places in ``classes``, which
+      begin with those of the vote.
+    - ``extra``: rows and codes that are always learned from and that no vote speaks of (labelled words).
+    - ``unnamed``: rows, vote and weights of :func:`pseudo_answers`. They are answered as the vote would, and judge the
+      pairs too: otherwise a pair that gives such a class away to its neighbours looks as good as any other.
+    - ``weighed``: rows, vote and probabilities of documents whose answers are weighed; each row of the probabilities
+      sums to what the answers are worth.
+    - ``picked``: see :func:`prior_shares`.
+    - ``trusts``, ``strengths``: the most careful last, which alone is tried with few answers.
     """
     standing = 0.0 if unnamed is None else float(unnamed[2].sum())
     new_shares = prior_shares(codes, vote.shape[1], len(classes), standing, picked)
@@ -185,7 +155,7 @@ def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarr
 def _cross_fit(
     rows: Any, words: Any, targets: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray, extra: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients from all answers, and scores of each by coefficients that have not seen it."""
+    """Coefficients from all answers, and held-out scores of each."""
 
     def fit(part: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         own, wanted, shift = rows[part], targets[part], offset[part]
@@ -205,8 +175,6 @@ def _cross_fit(
 
 @dataclass(frozen=True)
 class _Fit:
-    """A trust in the vote and a strength of the ridge, with what they give."""
-
     trust: float
     strength: float
     loss: float
@@ -251,15 +219,13 @@ def pseudo_answers(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Documents that stand for classes of the vote which too few answers name, and their weights; None if none do.
 
-    Answers that name other classes alone say little about such a class: that it is no more common than they allow. Yet
-    each of them pushes it down a little, most of all where it is like the classes they name. So up to ten documents
-    that the vote gives to it, from sure to doubtful, are put beside the answers, as if it had been named as often among
-    the first twenty answers as the vote says. One answer that names the class takes their place.
+    Every answer that names another class pushes such a class down a little, most of all where it is like that one. So
+    up to ten documents that the vote gives to it, from sure to doubtful, are put beside the answers, as if it had been
+    named as often among the first twenty answers as the vote says. One answer that names the class takes their place.
 
-    ``picked`` says which answers are to documents that a person picked. Picking documents of one class says nothing
-    about how common the others are, so these answers count on beyond the twenty. For the same reason picked answers
-    that name a class which the vote does not know (a whole group made a class) leave documents in place for a known
-    class that is named, too: as many as its share of these answers exceeds the answers that name it.
+    Picking documents of one class says nothing about how common the others are, so ``picked`` answers count on beyond
+    the twenty. Where they name a class which the vote does not know (a whole group made a class), documents stay in
+    place for a known class that is named, too: as many as its share of these answers exceeds the answers that name it.
     """
     best = vote.argmax(axis=1)
     open_ = np.ones(len(vote), dtype=bool)
@@ -291,9 +257,9 @@ def prior_shares(
 ) -> np.ndarray:
     """Share of each class that only answers name: its count among the answers and ten more that name other classes.
 
-    ``standing`` is the weight of the documents that stand for classes which no answer names; they count as answers.
-    Picking documents of a new class says nothing about how common it is: of ``picked`` answers a new class counts
-    at most one more than all known classes together.
+    ``standing`` is the weight of the documents that stand for classes which no answer names; they count as answers. Of
+    ``picked`` answers a new class counts at most one more than all known classes together: picking documents of a new
+    class says nothing about how common it is.
     """
     picked = np.zeros(len(codes), dtype=bool) if picked is None else picked
     counts = np.bincount(codes[~picked], minlength=n_classes)
@@ -305,9 +271,9 @@ def prior_shares(
 def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> np.ndarray:
     """The vote with a column for every class it does not know.
 
-    The share of a new class is taken to be proportional to the vote's doubt about a document, one minus its largest
-    probability: ``doubt`` is the mean of that over the answers, where the class has its share in ``new_shares``. So
-    answers to doubtful documents do not speak of the sure ones. With ``doubt`` 0 the share is the same everywhere.
+    The share of a new class is proportional to the vote's doubt about a document, one minus its largest probability: it
+    has its share in ``new_shares`` where that equals ``doubt``, the mean over the answers. So answers to doubtful
+    documents do not speak of the sure ones. With ``doubt`` 0 the share is the same everywhere.
     """
     if not len(new_shares):
         return vote
@@ -317,7 +283,7 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> 
 
 
 def make_folds(codes: np.ndarray, random_state: int | None) -> np.ndarray:
-    """Fold of each answer: every class spread evenly over the folds."""
+    """Folds over which every class is spread evenly."""
     rng = np.random.default_rng(random_state)
     shuffled = rng.permutation(len(codes))
     order = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -338,5 +304,5 @@ def fit_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
 
 
 def order_answers(texts: Sequence[str], codes: np.ndarray) -> np.ndarray:
-    """An order of answers that does not depend on the one in which they came: by text, then by class."""
+    """An order by text, then by class, that does not depend on the one in which answers came."""
     return np.array(sorted(range(len(codes)), key=lambda i: (texts[i], codes[i])), dtype=int)

@@ -30,14 +30,9 @@ class HandSettings:
     Set by ``isthmus bench tune hands``: simulated hands on collections that are split into two domains by their own
     labels, none of which stands in the tables of suite "hands".
 
-    Attributes
-    ----------
-    drawn_to_one : float
-        Answers of a class by which a hand's table is drawn to its one-parameter one.
-    prior_right, prior_wrong : float
-        Answers, right and wrong, that a hand begins with.
-    worth : float
-        Factor of what the answers of hands count beside those of a person when a model learns from them.
+    A hand begins with ``prior_right`` and ``prior_wrong`` answers; so many answers of a class as ``drawn_to_one`` draw
+    its table to its one-parameter one. ``worth`` is what its answers count beside those of a person when a model
+    learns.
     """
 
     drawn_to_one: float = 10.0
@@ -53,14 +48,8 @@ DEFAULTS = HandSettings()
 class HandFit:
     """What several hands say together.
 
-    Attributes
-    ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
-        Of the truth about each document.
-    tables : ndarray of shape (n_hands, n_classes, n_classes)
-        What a hand says (last axis) given the truth.
-    right : ndarray of shape (n_hands,)
-        How often each hand is right.
+    ``probabilities`` are of the truth about each document; ``tables`` (hands × classes × classes) hold what a hand
+    says, on the last axis, given the truth; ``right`` is how often each hand is right.
     """
 
     probabilities: np.ndarray
@@ -80,21 +69,10 @@ def dawid_skene(
 ) -> HandFit:
     """The truth about documents, and how often each hand is right, from what the hands said.
 
-    Parameters
-    ----------
-    documents, hands, said : ndarrays of int
-        One entry an answer: which document, which hand, which class; numbered from 0.
-    n_classes : int
-    prior : ndarray of shape (n_documents, n_classes), optional
-        Probabilities before any answer. If omitted, the shares of the classes, which are estimated too.
-    known : mapping of int to int, optional
-        Documents whose class is known.
-    settings : HandSettings
+    ``documents``, ``hands`` and ``said`` have one entry an answer: which document, hand and class, numbered from 0.
+    ``prior`` holds probabilities of each document before any answer; without it, the shares of the classes, which are
+    estimated too. ``known`` gives the class of documents that are settled.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.feedback import dawid_skene
     >>> documents, hands = np.repeat(np.arange(30), 3), np.tile([0, 1, 2], 30)
     >>> truth = np.repeat(np.arange(30) % 2, 3)
     >>> said = np.where(hands == 2, 0, truth)  # the third hand says 0 all the time
@@ -134,7 +112,7 @@ def _judge(
     n_hands: int,
     settings: HandSettings,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What each hand says given the truth, and how often it is right, from probabilities of the truth."""
+    """Each hand's table and how often it is right, from probabilities of the truth."""
     n_classes = found.shape[1]
     counts = group_sums(found[documents], hands * n_classes + said, n_hands * n_classes).reshape(
         n_hands, n_classes, n_classes
@@ -157,17 +135,12 @@ def _one_parameter(right: np.ndarray, n_classes: int) -> np.ndarray:
 class WeighedAnswers:
     """Documents that hands answered and nobody's word settles.
 
-    Attributes
-    ----------
-    rows : ndarray of int
-    likelihood : ndarray of shape (n_rows, n_classes)
-        How probable what the hands said is, given each class.
-    hands : list of dict
-        ``hand``, ``answers``, ``measured`` (answers to documents that somebody else settled), ``agreed`` among them,
-        ``right`` with ``low`` and ``high`` (90 %), ``together`` (answers that count as a person's because all hands of
-        the table gave them; they measure nobody), ``unknown`` (answers that name no class).
-    worth : ndarray of shape (n_rows,)
-        What the answers to a document tell, in answers of somebody who is always right: 0 for a hand that guesses.
+    - ``likelihood``: how probable what the hands said is, given each class (rows × classes).
+    - ``hands``: ``hand``, ``answers``, ``measured`` (answers to documents that somebody else settled), ``agreed`` among
+      them, ``right`` with ``low`` and ``high`` (90 %), ``together`` (answers that count as a person's because all hands
+      of the table gave them; they measure nobody), ``unknown`` (answers that name no class).
+    - ``worth``: what the answers to a document tell, in answers of somebody who is always right; 0 for a hand that
+      guesses.
     """
 
     rows: np.ndarray
@@ -192,19 +165,10 @@ def weigh_answers(
 ) -> WeighedAnswers:
     """What hands said about documents, each counted for what it is worth.
 
-    Parameters
-    ----------
-    entries : sequence of mappings
-        ``row``, ``label`` and ``by`` of each answer.
-    settled : mapping of int to class
-        What is known about documents: hands are measured by it.
-    classes : sequence
-        Answers that name none of them count for nothing: a machine does not make classes.
-    vote : ndarray of shape (n_documents, n_classes)
-        Probabilities before the answers.
-    settings : HandSettings
-    together : collection of int
-        Documents that are settled by what the hands themselves agree on; no hand is measured by its own word.
+    ``entries`` hold ``row``, ``label`` and ``by``; labels that are none of ``classes`` count for nothing: a machine
+    does not make classes. Hands are measured by ``settled``, the known classes of documents, except for those in
+    ``together``, which the hands themselves agreed on: no hand is measured by its own word. ``vote`` holds the
+    probabilities of all documents before the answers.
     """
     codes = {name: code for code, name in enumerate(classes)}
     names = sorted({entry["by"] for entry in entries})
@@ -235,7 +199,7 @@ def weigh_answers(
 
 
 def _information(tables: np.ndarray) -> np.ndarray:
-    """Information between truth and answer of each hand, over that of a hand that is always right; classes alike."""
+    """Information between truth and answer, over that of a hand that is always right; classes alike."""
     joint = tables / tables.shape[1]
     expected = joint.sum(axis=1, keepdims=True) / tables.shape[1]
     return np.sum(joint * np.log(joint / expected), axis=(1, 2)) / np.log(max(2, tables.shape[1]))
@@ -244,10 +208,7 @@ def _information(tables: np.ndarray) -> np.ndarray:
 def contradictions(
     entries: Sequence[Mapping[str, Any]], settled: Mapping[int, Any], labels: Sequence
 ) -> dict[int, str]:
-    """Documents that nobody settled and about which hands, or a hand and the methods, say different things.
-
-    ``labels`` are those of the methods; the reason says who says what.
-    """
+    """Unsettled documents on which hands, or a hand and the methods' ``labels``, differ, and who says what."""
     said: dict[int, dict[str, Any]] = {}
     for entry in entries:
         if entry["row"] not in settled:
@@ -270,7 +231,7 @@ def _describe(
     own_word: np.ndarray,
     entries: Sequence,
 ) -> dict[str, Any]:
-    """One hand in the table of reliabilities; the interval goes by documents that somebody else settled."""
+    """A row of ``WeighedAnswers.hands``; the interval goes by documents that somebody else settled."""
     measured = is_known[own] & ~own_word[own]
     agreed = int(np.sum(fit.probabilities[own[measured]].argmax(axis=1) == said[measured]))
     n = int(measured.sum())
@@ -291,7 +252,6 @@ def _describe(
 
 
 def describe_hand(row: Mapping[str, Any]) -> str:
-    """One hand of :class:`WeighedAnswers` in a sentence."""
     sentence = f"{row['hand']}: {plural(row['answers'], 'answer')}"
     if row["right"] is not None:
         sentence += f", right in about {100 * row['right']:.0f} %"

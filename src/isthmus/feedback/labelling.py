@@ -24,33 +24,18 @@ from isthmus.feedback.views import DocumentViews
 class Learned:
     """What the latest answers changed.
 
-    Attributes
-    ----------
-    name : str
-        Of the table the answers came in.
-    answers, total : int
-        Answers of this table, and all that are known now.
-    changed : int
-        Labels that are others now, those of answered documents included.
-    towards : int
-        Among them, labels that became one of the classes this table names.
-    before, after : dict
-        Documents by class.
-    outlook : dict or None
-        ``answers``, ``gain``, ``margin``: what so many more answers would bring, in shares of all labels; ``curve``:
-        the share right among answers that were held out, by how many others were learned from.
-    basis : str
-        What the expected accuracy rests on: "random", "weighted" or '' (nothing).
-    taken_back : int
-        Answers of an earlier table that no longer count.
-    new_classes : dict
-        Classes that this table named first, with the known class that is written almost alike, or ''.
-    words, words_taken_back : int
-        Words that were labelled this time, and words of an earlier table that no longer count.
-    weighed : int
-        Answers of this table that count for what their hand is worth.
-    hands : list of dict
-        These hands, all that are known: see :class:`isthmus.feedback.hands.WeighedAnswers`.
+    - ``name``: of the table they came in.
+    - ``answers``, ``words``: of this table; ``weighed``: those that count for what their hand is worth. ``total``:
+      answers of all tables.
+    - ``taken_back``, ``words_taken_back``: of an earlier table, which no longer count.
+    - ``changed``: labels that are others now, those of answered documents included; ``towards``: among them, labels
+      that became one of the classes this table names.
+    - ``before``, ``after``: documents by class.
+    - ``outlook``: what ``answers`` more would bring (``gain``, ``margin``, in shares of all labels); ``curve``: the
+      share right among held-out answers, by how many others were learned from. None with too few answers.
+    - ``basis``: of the expected accuracy: "random", "weighted" or '' (nothing).
+    - ``new_classes``: classes that this table named first, with the known class that is written almost alike, or ''.
+    - ``hands``: all that are known; see :class:`isthmus.feedback.hands.WeighedAnswers`.
     """
 
     name: str
@@ -108,7 +93,7 @@ class Learned:
         return card(first, facts, [(str(name), count / total) for name, count in self.after.items()], about="Taught")
 
     def renamed(self, names: dict) -> Learned:
-        """What is known from answers, under new names of the classes: a rename itself teaches and changes nothing."""
+        """The same under new names of the classes; a rename itself teaches and changes nothing."""
         written = {str(old): str(new) for old, new in names.items()}
         counts = {written.get(name, name): value for name, value in self.after.items()}
         counted = ("answers", "changed", "towards", "taken_back", "words", "words_taken_back", "weighed")
@@ -117,7 +102,7 @@ class Learned:
 
 
 class Check(Protocol):
-    """What a checked sample says about the labels, as far as feedback needs it."""
+    """What feedback needs of a checked sample."""
 
     def renamed(self, names: dict) -> Any:
         """The same under new names of the classes."""
@@ -252,6 +237,5 @@ AnyLabelling = TypeVar("AnyLabelling", bound=Labelling)
 
 
 def class_codes(classes: np.ndarray, labels: Any) -> np.ndarray:
-    """Places of labels among the classes."""
     place = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([place[label] for label in labels], dtype=int)

@@ -24,20 +24,9 @@ FEWEST_ANSWERS = 10  # below which nothing is expected, and nothing brings the c
 class TaughtModel:
     """Labels texts by a fitted model and a correction that was learned from answers.
 
-    Parameters
-    ----------
-    base : fitted pipeline of raw text, or several that vote
-        Left as it is; nothing in it is fitted again.
-    views : DocumentViews
-        Fitted on the same collections.
-    correction : Correction
-    word_model : WordModel
-        What one round of self-training made of the corrected probabilities.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        Those of the base, and classes that only answers name, in order.
+    ``base`` (a fitted pipeline of raw text, or several that vote) is left as it is; ``views`` were fitted on the same
+    collections; ``word_model`` is what one round of self-training made of the corrected probabilities. ``classes_`` are
+    those of the base and those that only answers name, in order.
     """
 
     def __init__(self, base: Any, views: DocumentViews, correction: Correction, word_model: WordModel):
@@ -49,24 +38,21 @@ class TaughtModel:
         self.classes_ = correction.classes[self._order]
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """Probability of each class for each text."""
         opinions, vote = ask_voters(self.base, texts)
         return self.from_rows(self.views.transform(texts, list(opinions.values())), vote)
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Class of each text."""
         return self.classes_[self.predict_proba(texts).argmax(axis=1)]
 
     def from_rows(self, rows: Any, vote: np.ndarray) -> np.ndarray:
-        """Probabilities of documents whose rows and vote are known already."""
         corrected = self.correction.probabilities(rows, vote)
         by_words = self.word_model.probabilities(self.views.words_of(rows))
         return mix(corrected, by_words, self.word_model.share)[:, self._order]
 
     def document_terms(self, text: str, explain: Callable[[Any, str], list[dict]]) -> list[dict]:
-        """Terms that speak for and against each class: what the base says of them, and what answers taught about them.
+        """Terms for and against each class: what the base says (by ``explain``) and what answers taught, added up.
 
-        ``explain`` gives the base's account. Both parts are made to sum to one (the base's to ``trust``) and added up.
+        Both parts are made to sum to one (the base's to ``trust``).
         """
         vectorizer = self.views.vectorizer_
         row = vectorizer.transform([text])
@@ -89,7 +75,7 @@ class TaughtModel:
 
 
 def mix(corrected: np.ndarray, by_words: np.ndarray, share: float) -> np.ndarray:
-    """Weighted geometric mean of what the correction says and what self-training made of it."""
+    """Weighted geometric mean of correction and self-training."""
     logs = [np.log(np.maximum(part, FLOOR)) for part in (corrected, by_words)]
     return softmax((1 - share) * logs[0] + share * logs[1])
 
@@ -108,11 +94,7 @@ def ask_voters(model: Any, texts: Sequence[str]) -> tuple[dict[str, np.ndarray],
 class RenamedModel:
     """A fitted model whose classes were renamed or merged; probabilities of merged classes are added up.
 
-    Parameters
-    ----------
-    base : fitted model
-    names : dict
-        New name by old name; classes that are not in it keep theirs.
+    Classes that are not in ``names`` (new by old) keep theirs.
     """
 
     def __init__(self, base: Any, names: dict):
@@ -121,15 +103,13 @@ class RenamedModel:
         self.classes_ = merge_classes(np.zeros((0, len(base.classes_))), base.classes_, names)[1]
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """Probability of each class for each text."""
         return self._merge(self.base.predict_proba(texts))
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Class of each text."""
         return self.classes_[self.predict_proba(texts).argmax(axis=1)]
 
     def ask(self, texts: Sequence[str]) -> tuple[dict[str, np.ndarray], np.ndarray]:
-        """Probabilities by each method that votes, and by all together."""
+        """See :func:`ask_voters`."""
         opinions, vote = ask_voters(self.base, texts)
         return {name: self._merge(part) for name, part in opinions.items()}, self._merge(vote)
 
@@ -156,7 +136,7 @@ def merge_classes(probabilities: np.ndarray, classes: np.ndarray, names: dict) -
 
 
 def renamed_model(model: Any, names: dict) -> Any:
-    """The model under new names of its classes; renaming back gives the model as it was."""
+    """The model under new names; renaming back gives the model as it was."""
     if not isinstance(model, RenamedModel):
         return RenamedModel(model, names)
     present = set(model.names.values())
@@ -167,7 +147,6 @@ def renamed_model(model: Any, names: dict) -> Any:
 
 
 def taught_part(model: Any) -> TaughtModel | None:
-    """The part of a model that learned from answers; None if there is none."""
     inner = model.base if isinstance(model, RenamedModel) else model
     return inner if isinstance(inner, TaughtModel) else None
 
@@ -181,7 +160,7 @@ def voting_part(model: Any) -> Any:
 
 
 def renames_of(model: Any) -> dict:
-    """Present name by former name of every class that was renamed."""
+    """Present name by former name."""
     names: dict = {}
     while isinstance(model, TaughtModel | RenamedModel):
         if isinstance(model, RenamedModel):
@@ -191,14 +170,13 @@ def renames_of(model: Any) -> dict:
 
 
 def fitted_pipelines(model: Any) -> list[Any]:
-    """The pipelines inside a model: those that vote, or the only one."""
+    """The pipelines that vote, or the only one."""
     while isinstance(model, TaughtModel | RenamedModel):
         model = model.base
     return list(getattr(model, "members", {"": model}).values())
 
 
 def vector_steps(model: Any) -> list[TextEmbedder]:
-    """All steps of a model that make vectors."""
     taught = taught_part(model)
     own = [] if taught is None or taught.views.embedder is None else [taught.views.embedder]
     steps = [step for pipeline in fitted_pipelines(model) for _, step in getattr(pipeline, "steps", ())]
@@ -206,7 +184,7 @@ def vector_steps(model: Any) -> list[TextEmbedder]:
 
 
 def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
-    """Give a model that was fitted on given vectors those of further texts."""
+    """Vectors of further texts, for a model that was fitted on given vectors."""
     steps = vector_steps(model)
     tables = [step for step in steps if isinstance(step.model, VectorTable)]
     if not tables:
@@ -217,7 +195,6 @@ def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
 
 
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
-    """Texts in which no vectoriser of the model finds any term."""
     # What reads raw texts knows every word: asked first, it leaves the others next to nothing to read.
     pipelines = sorted(fitted_pipelines(model), key=lambda pipeline: len(pipeline.steps) > 1)
     return unknown_texts([partial(_no_terms, pipeline) for pipeline in pipelines], texts)
@@ -232,8 +209,8 @@ def _no_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
 def confidence_power(model: Any, settings: Mapping[str, Any]) -> float:
     """The power that brings a model's probabilities to the accuracy expected of it.
 
-    Votes and ten or more answers bring their own; a single method, and one that few answers or words alone
-    taught, has the power that was found when its labels were judged.
+    Votes and ten or more answers bring their own; for a single method, and one that few answers or words alone taught,
+    it was found when the labels were judged.
     """
     while isinstance(model, TaughtModel | RenamedModel):
         if isinstance(model, TaughtModel) and len(model.correction.held_out) >= FEWEST_ANSWERS:

@@ -18,7 +18,7 @@ from isthmus.feedback.teaching import learn_answers
 
 
 def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
-    """Classes renamed or merged; see :meth:`isthmus.api.label.LabelResult.rename_classes`."""
+    """See :meth:`isthmus.api.label.LabelResult.rename_classes`."""
     renames = _check_renames(labelling, names)
     if not renames:
         return labelling
@@ -66,7 +66,6 @@ def _check_renames(labelling: Labelling, names: Mapping) -> dict:
 
 
 def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
-    """The labelling under new names, one for each class: nothing else changes."""
     base = voting_part(labelling.model).classes_
     probabilities, classes = merge_classes(labelling.probabilities, labelling.classes, names)
     before = labelling.before
@@ -96,8 +95,8 @@ def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
 def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     """The labelling with classes merged: what was doubtful between them no longer is.
 
-    A label changes only where a merged class overtakes it. Confidence, expectation and marks follow: a document is
-    passed that was marked before only if its confidence rose.
+    A label changes only where a merged class overtakes it. A document that was marked before is passed only if its
+    confidence rose.
     """
     settings = untaught.settings
     power = confidence_power(untaught.model, settings)

@@ -24,25 +24,20 @@ _POWERS = (0.1, 10.0)
 
 @dataclass(frozen=True)
 class WordModel:
-    """A linear classifier on words: probabilities are softmax(``power`` · [words, constant] @ ``coef``).
-
-    ``share`` is its share in what is said in the end.
-    """
+    """Probabilities are softmax(``power`` · [words, constant] @ ``coef``); ``share`` is its share in the outcome."""
 
     coef: np.ndarray
     power: float
     share: float = BY_WORDS
 
     def probabilities(self, words: Any) -> np.ndarray:
-        """Probabilities of documents from their tf-idf rows."""
         return softmax(self.power * (np.asarray(words @ self.coef[:-1]) + CONSTANT * self.coef[-1]), axis=1)
 
 
 def share_of_words(n_answers: int) -> float:
-    """Share of self-training in what is said after so many answers.
+    """Share of self-training in what is said after so many answers: nothing up to ten, then more and more.
 
     It carries what answers taught, but changes labels by itself too: with a single answer, about as many as with none.
-    So it says nothing up to ten answers, and gains weight as they become more.
     """
     return BY_WORDS * max(0, n_answers - FEWEST) / max(1, n_answers)
 
@@ -57,23 +52,11 @@ def train_on_everything(
 ) -> WordModel:
     """Fit a linear classifier on labelled source documents, answers, and the corrected probabilities of all others.
 
-    Parameters
-    ----------
-    source_words, words : sparse matrices
-        tf-idf rows of the labelled source documents and of the target documents.
-    source_codes : ndarray of int
-        Columns of ``probabilities``.
-    probabilities : ndarray of shape (n_documents, n_classes)
-        After the correction; those of answered documents are 1 for the answer.
-    answered : ndarray of bool
-        Which documents were answered.
-    n_answers : int, optional
-        Answers of any kind, those about words included; if omitted, the answered documents are counted.
+    ``source_words`` and ``words`` are tf-idf rows; ``source_codes`` are columns of ``probabilities``, whose rows are 1
+    for the answer where ``answered``. ``n_answers`` counts answers about words too; if None, the answered documents.
 
-    Notes
-    -----
-    The power brings the mean confidence of the documents that were not answered to what it was before: the correction's
-    probabilities were fitted to answers it had not seen, and training on one's own labels makes too sure.
+    The power brings the mean confidence of the other documents to what it was before: the correction's probabilities
+    were fitted to answers it had not seen, and training on one's own labels makes too sure.
     """
     n_classes = probabilities.shape[1]
     own = np.where(answered[:, None], ANSWERS * probabilities, OTHERS * _raise(probabilities, POWER))

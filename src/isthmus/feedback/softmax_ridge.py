@@ -25,11 +25,11 @@ def fit_softmax_ridge(
 ) -> np.ndarray:
     """Coefficients W (columns × classes) that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
 
-    ``targets`` are the class of each row, or how much each row speaks for each class; ``offset`` the scores to start
-    from, which without rows that say otherwise are the answer; ``start`` coefficients to begin with.
+    ``targets`` are the class of each row, or how much it speaks for each class; ``offset`` the scores to start from,
+    which without other evidence are the answer.
 
     The minimum lies in the span of the rows (W = rowsᵀ A). With fewer rows than columns the problem is therefore solved
-    in a basis of that span (:func:`span_rows`), which is exact and does not depend on the number of columns.
+    in a basis of that span (:func:`span_rows`), which is exact.
     """
     if targets.ndim == 1:
         targets = np.eye(offset.shape[1])[targets]
@@ -44,7 +44,6 @@ def span_rows(rows: Any) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]
 
     A ridge on the coefficients is the same ridge in either. Worth it where rows are fewer than columns.
 
-    >>> import numpy as np
     >>> rows = np.array([[3.0, 4.0, 0.0]])
     >>> reduced, widen = span_rows(rows)
     >>> np.abs(reduced).round(3).tolist(), (rows @ widen(np.array([[2.0]])) - reduced * 2.0).round(6).tolist()

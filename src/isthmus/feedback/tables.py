@@ -72,7 +72,7 @@ def read_answers(
 
 
 def read_hands(labelling: Labelling, table: Any) -> list[dict[str, Any]]:
-    """Every answer of a table with who gave it: ``row``, ``label``, ``by``; rows without a true label are left out."""
+    """Every answer of a table: ``row``, ``label``, ``by``; rows without a true label are left out."""
     columns = _as_columns(table, len(labelling.texts))
     if "by" not in columns:
         raise DataError(
@@ -113,8 +113,8 @@ def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[Non
 def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
     """Source labels that a person corrected, by row (from 0), from a table of the source's doubtful labels, filled in.
 
-    ``document`` numbers the source's documents from 1; rows without a true label are passed over, and so are those
-    whose true label is the one that was given.
+    ``document`` numbers the source's documents from 1. Rows without a true label, or with the one that was given, are
+    passed over.
     """
     columns = _as_columns(table, len(labelling.source_texts))
     if TRUTH not in columns or "document" not in columns:
@@ -176,7 +176,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
-    """The column that holds ids of the labelling under another name, as in the table that was labelled."""
+    """The column that holds ids under another name, as in the table that was labelled."""
     known = {str(name).strip() for name in labelling.ids or ()}
     for name, cells in columns.items():
         filled = [cell_content(cell) for cell in cells if cell_content(cell)]
@@ -186,7 +186,6 @@ def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
 
 
 def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int], list]:
-    """Documents of the answers, by number or by id, and the classes they name."""
     given = ", ".join(columns) or "none"
     second = [name for name in columns if re.fullmatch(rf"{TRUTH}_\d+", name)]
     if TRUTH in columns and any(cell_content(cell) for name in second for cell in columns[name]):

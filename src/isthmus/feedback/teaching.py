@@ -69,7 +69,7 @@ def teach(
     without: str | PathLike | None = None,
     by: str | None = None,
 ) -> AnyLabelling:
-    """A labelling that has learned from answers; see :meth:`isthmus.api.label.LabelResult.teach`."""
+    """See :meth:`isthmus.api.label.LabelResult.teach`."""
     known = labelling.known_answers
     before = known
     batch: str | None = None
@@ -107,7 +107,7 @@ def teach(
 
 
 def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> AnyLabelling:
-    """Groups that fit no class as classes; see :meth:`isthmus.api.label.LabelResult.name_groups`."""
+    """See :meth:`isthmus.api.label.LabelResult.name_groups`."""
     if not isinstance(names, Mapping):
         raise UsageError(f"names is {type(names).__name__}; give {{group: class}}.", code="bad-parameter")
     words = {group["group"]: str(group["words"]) for group in labelling.novel}
@@ -137,7 +137,7 @@ def _read_given(
     name: str | None,
     by: str | None,
 ) -> Answers:
-    """Answers and words that were given now, each under the name of the table they came in."""
+    """Answers and words that were given now, each under the name of its table."""
     origins = {}
     unnamed = next(f"answers {n}" for n in count(1) if f"answers {n}" not in known.batches)
     batch = name or unnamed
@@ -159,7 +159,7 @@ def _read_given(
 
 
 def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, given: Answers) -> AnyLabelling:
-    """The labelling with all known answers learned; ``given`` are those that ``earlier`` had not learned yet."""
+    """Learn all ``known`` answers; ``given`` are those that ``earlier`` had not learned yet."""
     opinions = untaught.voters()
     rows = earlier.views.transform(untaught.texts, list(opinions.values()))
     fit = fit_answers(untaught, earlier.views, rows, known)
@@ -240,8 +240,6 @@ def _accuracy_after(
 
 @dataclass(frozen=True)
 class AnswerFit:
-    """A model that has learned from answers and words."""
-
     model: TaughtModel
     rows: sp.csr_matrix
     vote: np.ndarray
@@ -252,7 +250,6 @@ class AnswerFit:
 
     @property
     def answered(self) -> np.ndarray:
-        """Whether each document was answered."""
         return np.isin(np.arange(len(self.vote)), self.places)
 
 
@@ -305,9 +302,9 @@ def fit_answers(
 def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
     """Groups that fit no class, without documents that answers have settled.
 
-    Settled are documents that were answered, those that now have a class which answers named, and groups in which at
-    least five answers were given and most of them name a class of the source: the group was announced wrongly. With
-    them go the warnings about groups of which nothing is left, and those that spoke of the vote alone.
+    Settled are documents that were answered, those that now have a class which answers named, and groups with at least
+    five answers most of which name a class of the source: the group was announced wrongly. With them go the warnings
+    about groups of which nothing is left, and those that spoke of the vote alone.
     """
     classes = set(untaught.classes.tolist())
     groups = np.array(untaught.novel_group, dtype=object)
@@ -387,7 +384,7 @@ def account(
 def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list:
     """Labels of answered documents by what the answers to other documents teach: cross-fitted in five parts.
 
-    Documents of one text are in one part. Everything that answers touch is learned again without that part.
+    Documents of one text are in one part; everything that answers touch is learned again without that part.
     """
     known = labelling.known_answers
     untaught = labelling.untaught()
@@ -411,7 +408,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
 
 
 def _folds_by_text(untaught: Labelling, known: Answers) -> dict[int, int]:
-    """The part of each answered document, every class spread evenly over the parts."""
+    """The part of each answered document; every class is spread evenly over the parts."""
     classes = extend_classes(untaught.classes, known.labels)
     codes = class_codes(classes, known.labels)
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
@@ -430,7 +427,6 @@ def _compare(
     expected: Expectation | None,
     ahead: dict | None,
 ) -> Learned:
-    """What the answers given now changed."""
     old = earlier.labels.tolist()
     new = labels.tolist()
     moved = [now for was, now in zip(old, new, strict=True) if was != now]

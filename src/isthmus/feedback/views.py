@@ -28,22 +28,10 @@ class DocumentViews:
     """Turns texts, and what fitted methods say about them, into the rows that a correction learns from.
 
     Views stand side by side, each scaled by how much it may say: log-odds of every method that votes and of plain
-    classifiers trained on the source (one a view); meaning (latent semantic analysis of source and target, which needs
-    no label and lets one answer speak for documents that share no word with it); vectors of a model trained elsewhere,
-    where there is one, about the mean of their side; words (tf-idf); a constant, which moves the shares of the classes.
-
-    Parameters
-    ----------
-    analyzer, min_df, language
-        As for :class:`isthmus.features.TextVectorizer`.
-    random_state : int or None
-    embedder : TextEmbedder, optional
-        Makes the vectors; without one there is no such view.
-
-    Attributes
-    ----------
-    classes_ : ndarray
-        Classes of the source.
+    classifiers trained on the source (one a view); meaning (latent semantic analysis of both sides, which lets one
+    answer speak for documents that share no word with it); vectors of a model trained elsewhere (only with
+    ``embedder``), about the mean of their side; words (tf-idf); a constant, which moves the shares of the classes.
+    ``classes_`` are those of the source.
     """
 
     def __init__(
@@ -89,7 +77,7 @@ class DocumentViews:
         return self
 
     def transform(self, texts: Sequence[str], opinions: Sequence[np.ndarray] = ()) -> sp.csr_matrix:
-        """Rows of texts; ``opinions`` are probabilities, one array (texts × classes) per method that votes."""
+        """Rows of texts; ``opinions`` are probabilities (texts × classes), one array per method that votes."""
         words, vectors = self._read(texts)
         meaning = self._meaning(words)
         views = [rows for rows in (words, meaning, vectors) if rows.shape[1]]
@@ -102,10 +90,7 @@ class DocumentViews:
         return sp.hstack([np.sqrt(WORDS) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
 
     def words(self, terms: Sequence[str], n_columns: int) -> sp.csr_matrix:
-        """Rows of single words, as documents that hold nothing else and that no method has an opinion about.
-
-        ``n_columns`` is that of the documents' rows.
-        """
+        """Rows of single words, as documents that hold nothing else and that no method has an opinion about."""
         words = self.vectorizer_.transform(terms)
         parts = [np.sqrt(WORDS) * words, sp.csr_matrix(np.sqrt(MEANING) * self._meaning(words))]
         # Vectors of single words lie elsewhere than those of documents, whose mean was taken off: they say nothing.
@@ -117,13 +102,11 @@ class DocumentViews:
         return self._meaning(self._read(texts)[0])
 
     def blocks(self, n_columns: int) -> dict[str, slice]:
-        """Columns of each view in rows that :meth:`transform` made."""
         ends = np.cumsum([self.components_.shape[1], len(self.components_), len(self.vector_mean_), 1]).tolist()
         names = ("words", "meaning", "vectors", "constant", "opinions")
         return dict(zip(names, map(slice, [0, *ends], [*ends, n_columns]), strict=True))
 
     def words_of(self, rows: sp.csr_matrix) -> sp.csr_matrix:
-        """The tf-idf part of rows that :meth:`transform` made."""
         return rows[:, : self.components_.shape[1]] / np.sqrt(WORDS)
 
     def _meaning(self, words) -> np.ndarray:
@@ -131,14 +114,13 @@ class DocumentViews:
         return normalize(rows) if rows.shape[1] else rows  # a single word has no meaning beside others
 
     def _read(self, texts: Sequence[str]) -> tuple[sp.csr_matrix, np.ndarray]:
-        """Words and vectors of texts."""
         known = _READ.get(self)
         if known is not None and known[0] is texts:
             return known[1], known[2]
         return self.vectorizer_.transform(texts), self._vectors(texts)
 
     def _fit_vectors(self, source_texts: Sequence[str], target_texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Vectors of both sides, each about its mean; the target's is kept."""
+        """Vectors about the mean of their side; the target's mean is kept."""
         self.vector_mean_ = np.zeros(0)
         if self.embedder is None:
             return np.zeros((len(source_texts), 0)), np.zeros((len(target_texts), 0))
@@ -156,7 +138,7 @@ class DocumentViews:
 
 
 def centred_logs(probabilities: np.ndarray) -> np.ndarray:
-    """Log-probabilities with the mean of each row taken off, so that classes are compared and nothing else."""
+    """Log-probabilities less the mean of each row, so that classes are compared and nothing else."""
     logs = np.log(np.maximum(probabilities, FLOOR))
     return logs - logs.mean(axis=1, keepdims=True)
 

@@ -39,7 +39,6 @@ def write_cluster_report(
 
 
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
-    """Every number and text on the page."""
     clusters = cluster_cards(result)
     return {
         **first_screen(result, clusters, target),
@@ -52,7 +51,6 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
 
 
 def first_screen(result, clusters: list[dict], target: Collection | None = None) -> dict[str, Any]:
-    """The answer in one line and three tiles."""
     guidance_estimate = result.guidance_estimate
     new = [row for row in clusters if row["aligned_to"] is None]
     return {
@@ -89,7 +87,7 @@ def cluster_cards(result) -> list[dict[str, Any]]:
 
 
 def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
-    """Target documents in the plane, coloured like the cards; None where there is nothing to lay out."""
+    """The map of target documents, coloured like the cards; None where there is nothing to lay out."""
     rows = spread(len(result.texts), figures.MAPPED["target"])
     vectors = latent_rows(result.rows[rows])
     if len(clusters) < 2 or vectors is None:
@@ -129,13 +127,11 @@ def cluster_verdict(clusters: list[dict]) -> str:
 
 
 def about(result, target: Collection | None) -> str:
-    """What was done, in a sentence."""
     name = f" of {target.name}" if target is not None and target.name else ""
     groups = len(getattr(result.model, "classes_", []))
     return f"{plural(len(result.texts), 'document')}{name}, guided by {plural(groups, 'group')} of the source."
 
 
 def unused_groups(result, clusters: list[dict]) -> list[str]:
-    """Groups of the source that no cluster follows."""
     joined = {str(row["aligned_to"]) for row in clusters if row["aligned_to"] is not None}
     return [str(name) for name in getattr(result.model, "classes_", []) if str(name) not in joined]

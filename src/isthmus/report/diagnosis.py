@@ -17,13 +17,12 @@ _EXCERPT = 300
 def write_diagnosis_report(
     result, path, *, force: bool = False, source: Collection | None = None, target: Collection | None = None
 ) -> Path:
-    """Write the page about a diagnosis; with the collections it tells what was read, and shows near-duplicates."""
+    """Write the page; with the collections it also says what was read, and shows near-duplicates."""
     check_output(path, force=force, table=False)
     return write_page("diagnosis", diagnosis_facts(result, source, target), path, force=force)
 
 
 def diagnosis_facts(result, source: Collection | None, target: Collection | None) -> dict[str, Any]:
-    """Every number and text on the page."""
     rows = split_findings(result.findings)
     names = [docs.name for docs in (source, target) if docs is not None and docs.name]
     return {
@@ -55,19 +54,17 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
 
 
 def first_advice(findings: list[dict]) -> str:
-    """What to do first: the advice of the gravest finding."""
     return next((row["advice"] for row in findings if row["advice"] != "None."), "Nothing stands against transferring.")
 
 
 def pivot_bars(tables: dict[str, list[dict]]) -> list[dict[str, Any]]:
-    """Words of both sides by what they tell about the class, with the length of each bar."""
+    """Words of both sides by what they tell about the class."""
     rows = tables.get("pivots", [])[:_SHOWN]
     most = max((row["information"] for row in rows), default=1.0) or 1.0
     return [{**row, "length": row["information"] / most} for row in rows]
 
 
 def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
-    """The tables of words, with a title each; empty ones are left out."""
     titles = {
         "pivots": "Pivots: frequent on both sides, and telling",
         "class_shifted_words": "Words that moved",

@@ -13,7 +13,7 @@ MAPPED = {"target": 700, "source": 400}  # documents drawn
 
 
 def map_figure(places: np.ndarray, n_source: int, source: dict[str, Any], target: dict[str, Any]) -> dict[str, Any]:
-    """Points of the map in percent of its room; ``places`` lie between −1 and 1, sides have ``rows`` and ``codes``."""
+    """Points in percent of the room; ``places`` lie between −1 and 1, sides have ``rows`` and ``codes``."""
     drawn = {}
     for side, start, facts in (("source", 0, source), ("target", n_source, target)):
         across, up = 2 + 48 * (places[start + facts["rows"]].T + 1)
@@ -33,7 +33,7 @@ def line_figure(
     mark: tuple[float, float] | None = None,
     from_zero: bool = True,
 ) -> dict[str, Any]:
-    """A line with ticks that fit its numbers, placed in percent of its room; ``mark`` is a point to be pointed out."""
+    """A line with ticks, placed in percent of its room; ``mark`` is a point to be pointed out."""
     xs, ys = [point[0] for point in points], [point[1] for point in points]
     low_x, span_x = min(xs), (max(xs) - min(xs)) or 1.0
     ticks_y = _ticks(0.0 if from_zero else min(ys), max(ys))
@@ -116,8 +116,8 @@ def step_curves(model: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
 def convergence_tables(history: Sequence[Any]) -> dict[str, list[dict]]:
     """A method's record as one table per measure.
 
-    Records are lists of numbers (the objective) or of dicts (several measures); steps where a measure is missing are
-    left out, as are measures that are not numbers.
+    Records are lists of numbers (the objective) or of dicts (several measures); measures that are not numbers, and
+    steps without the measure, are left out.
 
     >>> convergence_tables([3.0, 2.5])
     {'objective': [{'step': 1, 'objective': 3.0}, {'step': 2, 'objective': 2.5}]}

@@ -41,7 +41,6 @@ def in_words(share: float) -> str:
 
 
 def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
-    """Verdict, tiles, banners and class shares of a labelling."""
     classes = class_table(result)
     review = int(result.needs_review.sum())
     return {
@@ -65,7 +64,6 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
 
 
 def verdict(result) -> str:
-    """The result in one line."""
     expected, n = result.accuracy, len(result.labels)
     review = int(result.needs_review.sum())
     if expected is None or expected.estimate is None:
@@ -83,7 +81,6 @@ def verdict(result) -> str:
 
 
 def about(result, source: str, target: str) -> str:
-    """What was done, in a sentence."""
     n, m = len(result.labels), len(result.source_labels)
     labelled = plural(n, "document") + (f" of {target}" if target else "")
     if not m:
@@ -93,7 +90,7 @@ def about(result, source: str, target: str) -> str:
 
 
 def right_tile(result) -> dict[str, Any]:
-    """The share of right labels, measured or to expect, with its interval; None where it was not estimated."""
+    """The share of right labels, measured or expected; None where it was not estimated."""
     expected = result.accuracy
     if expected is None or expected.estimate is None:
         why = "" if expected is None or not expected.reason else f" ({expected.reason})"
@@ -111,7 +108,7 @@ def right_tile(result) -> dict[str, Any]:
 
 
 def guaranteed_tile(result) -> dict[str, Any] | None:
-    """The labels that can pass unread by a checked sample; None where none was checked with a budget."""
+    """The labels that can pass unread; None where no sample was checked with a budget."""
     found = None if result.checked is None else result.checked.guarantee
     if found is None:
         return None
@@ -131,12 +128,11 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
 
 
 def _answered(result) -> bool:
-    """Whether somebody read documents, so that a class that is missing could be seen."""
+    """Whether somebody read documents, so that a missing class could be seen."""
     return result.measured is not None or (result.learned is not None and bool(result.learned.basis))
 
 
 def _basis(result) -> str:
-    """What the share of right labels rests on."""
     if result.measured is not None:
         return f"measured on {plural(result.measured.n, 'document')} checked at random"
     basis = "" if result.learned is None else result.learned.basis
@@ -148,7 +144,6 @@ def _basis(result) -> str:
 
 
 def review_note(result) -> str:
-    """What reading buys."""
     budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
     review, expected = int(result.needs_review.sum()), result.accuracy
     if guaranteed_tile(result) is not None:
@@ -163,16 +158,13 @@ def review_note(result) -> str:
 
 
 def review_counts(result) -> list[dict[str, Any]]:
-    """Why documents need review: ``reason``, ``meaning``, ``documents``; the most frequent first."""
+    """Why documents need review, the most frequent reason first."""
     found = Counter(reason for reason in result.review_reason.tolist() if reason)
     return [{"reason": reason, "meaning": explain_reason(reason), "documents": n} for reason, n in found.most_common()]
 
 
 def class_table(result) -> list[dict[str, Any]]:
-    """Per class: documents and shares of both sides, an interval for the target's share, precision, how many to read.
-
-    ``low`` and ``high`` are None where nothing says how far the share can be off.
-    """
+    """Documents and shares of both sides per class; ``low`` and ``high`` are None where no interval is known."""
     shares = {row["class"]: row for row in result.class_shares()}
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
     rows = []
@@ -202,7 +194,6 @@ def class_table(result) -> list[dict[str, Any]]:
 
 
 def shares_note(result) -> str:
-    """What the class shares and their intervals rest on."""
     basis = result.class_shares()[0]["basis"]
     if basis == "check":
         return f"Shares with intervals that hold in 95 of 100 cases, {_basis(result)}."
@@ -235,10 +226,7 @@ def banners(result) -> list[dict[str, str]]:
 
 
 def novel_groups(result) -> list[dict[str, Any]]:
-    """Groups of the target that the source does not know: ``name``, ``size``, ``words``.
-
-    A group that people have answered about is left out once most of its documents have a class.
-    """
+    """New groups of the target, but for those most of whose documents have a class by answers."""
     sizes = Counter(result.novel_group.tolist())
     return [
         {"name": str(row["group"]), "size": sizes[row["group"]], "words": str(row["words"])}
@@ -274,7 +262,7 @@ _MEANINGS = {
 
 
 def why_this_method(decision: list[dict]) -> str:
-    """Why the labels come from where they come from; where several methods vote, how many and who counts most."""
+    """Where the labels come from; of a vote, how many methods take part and which counts most."""
     chosen = [row for row in decision if row["chosen"]]
     if len(chosen) == 1:
         return str(chosen[0]["why"])
@@ -287,7 +275,6 @@ def why_this_method(decision: list[dict]) -> str:
 
 
 def decision_facts(decision: list[dict]) -> dict[str, Any]:
-    """The candidates with whatever evidence they carry."""
     evidence = [
         name
         for name in dict.fromkeys(key for row in decision for key in row)

@@ -32,13 +32,13 @@ def excerpt(text: str, size: int = _LONGEST) -> str:
 
 
 def listed_rows(result, cap: int = LIST_CAP) -> np.ndarray:
-    """Documents of the list in their order: all, or the ``cap`` that most need reading."""
+    """Documents in the list's order: all, or the ``cap`` that most need reading."""
     order = np.lexsort((result.confidence, ~result.needs_review))
     return np.sort(order[:cap])
 
 
 def runner_up(probabilities: np.ndarray, own: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The next best class of each document, by its place, and how sure that is; ``own`` are the places of the labels.
+    """The next best class of each document and how sure that is; ``own`` are the places of the labels.
 
     >>> [found.tolist() for found in runner_up(np.array([[0.7, 0.1, 0.2], [0.3, 0.6, 0.1]]), [0, 1])]
     [[2, 0], [0.2, 0.3]]
@@ -52,10 +52,7 @@ def runner_up(probabilities: np.ndarray, own: Sequence[int] | np.ndarray) -> tup
 def list_data(
     result, target: Collection, space: JointSpace | None, words: WordList | None, *, mapped: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Everything the script needs: documents, classes, near documents of the source, weights of words.
-
-    ``mapped`` are source documents shown on the map; their texts are needed there.
-    """
+    """Everything the script needs. ``mapped`` are source documents on the map, where their texts are needed."""
     rows = listed_rows(result)
     near = _near(result, rows, space)
     wanted = sorted({int(i) for i in near.ravel() if i >= 0} | {int(i) for i in (mapped if mapped is not None else ())})
@@ -114,7 +111,7 @@ def _near(result, rows: np.ndarray, space: JointSpace | None) -> np.ndarray:
 
 
 def page_key(result) -> str:
-    """Under which the browser keeps the corrections of this result, and of no other."""
+    """The browser keeps the corrections of this result, and of no other, under this key."""
     digest = hashlib.sha256()
     for text, label in zip(result.texts, result.labels, strict=True):
         digest.update(f"{text}\0{label}\0".encode("utf-8", "replace"))
@@ -130,7 +127,6 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def cap_note(result) -> str:
-    """Said where the list does not hold every document."""
     n = len(result.texts)
     if n <= LIST_CAP:
         return ""

@@ -62,7 +62,7 @@ def label_card(result) -> str:
 
 
 def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) -> Path:
-    """Fill a template and write it; the file is there whole or not at all."""
+    """Fill a template and write it, whole or not at all."""
     page = render(template, facts)
     with replacing(path, force=force) as out:
         out.write(page.encode("utf-8", "replace"))
@@ -70,7 +70,7 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 
 
 def render(template: str, facts: Mapping[str, Any]) -> str:
-    """Fill a template; everything that comes from data is escaped, and the policy names the page's own code by hash."""
+    """Fill a template: all data is escaped, and the policy names the page's own code by hash."""
     style, script = report_style(), read_part("script.js")
     markup = import_optional("markupsafe", "A report").Markup
     policy = (
@@ -86,23 +86,20 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
 
 
 def render_card(part: str, facts: Mapping[str, Any]) -> str:
-    """The first screen, a part of a page, as a card for notebooks."""
     return _CONTROL.sub("\ufffd", frame(_kept_environment().get_template(part).render(facts)))
 
 
 def report_style() -> str:
-    """The style sheet of every page."""
     return shared_style() + read_part("style.css")
 
 
 @cache
 def read_part(name: str) -> str:
-    """A file that pages are made of."""
     return (_TEMPLATES / name).read_text("utf-8")
 
 
 def read_templates(file: Any) -> dict[str, str]:
-    """The templates of a file by name: each begins below a line that names it."""
+    """The templates of a file by name; each begins below a line that names it."""
     pieces = _TEMPLATE.split(file.read_text("utf-8"))[1:]
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 
@@ -131,7 +128,6 @@ _kept_environment = cache(make_environment)  # compiling the templates takes lon
 
 
 def points(change: float) -> str:
-    """A change of a share in points, with its sign."""
     n = round(100 * change)
     if not n:
         return "as in the source"

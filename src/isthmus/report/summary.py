@@ -52,7 +52,6 @@ def label_summary(
     files: Mapping[str, str] | None = None,
     by: tuple[str, list] | None = None,
 ) -> dict[str, Any]:
-    """Every number and text about a labelling."""
     words = Words(result)
     hero = hero_facts(result, source=source.name or "", target=target.name or "")
     map_ = words.map() if result.source_texts else None  # documents lie between the classes of the source
@@ -86,7 +85,7 @@ def label_summary(
 
 
 class Words:
-    """The words of both sides, counted once, and what follows from them for this result."""
+    """The words of both sides, counted once, and what follows from them."""
 
     def __init__(self, result):
         self.result = result
@@ -104,7 +103,6 @@ class Words:
 
     @property
     def counts(self):
-        """Word counts of the target's documents."""
         assert self.space is not None
         return self.space.counts[self.space.n_source :]
 
@@ -116,7 +114,6 @@ class Words:
         return marking_words(self.counts, codes, self.space.names, len(self.result.classes) if mask is None else 2)
 
     def tinted(self, i: int, size: int) -> list[tuple[str, str]]:
-        """A document's text in tinted pieces."""
         code = int(np.searchsorted(self.result.classes, self.result.labels[i]))
         return tint(excerpt(self.result.texts[i], size), self.list.words if self.list else {}, code)
 
@@ -144,7 +141,6 @@ class Words:
 
 
 def map_rows(result, target: Collection, drawn: list[dict]) -> list[dict[str, str]]:
-    """The table under the map: what was drawn, by id."""
     rows = [point["i"] for point in drawn[:_LISTED]]
     return [
         {"id": str(target.ids[i]), "label": str(result.labels[i]), "confidence": f"{result.confidence[i]:.2f}"}
@@ -153,7 +149,6 @@ def map_rows(result, target: Collection, drawn: list[dict]) -> list[dict[str, st
 
 
 def class_cards(result, words: Words, classes: list[dict], target: Collection) -> list[dict[str, Any]]:
-    """A card per class: its numbers, marking words, sure and doubtful quotes."""
     marks = words.marking()
     quotes = _QUOTES if len(classes) <= _MANY_CLASSES else 1
     cards = []
@@ -175,7 +170,6 @@ def class_cards(result, words: Words, classes: list[dict], target: Collection) -
 
 
 def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> dict[str, Any]:
-    """One document, short: its tinted beginning, its label, how sure that is, and the next best class."""
     code = int(np.searchsorted(result.classes, result.labels[i]))
     (second,), (sure,) = runner_up(np.asarray(result.probabilities)[[i]], [code])
     return {
@@ -193,13 +187,12 @@ def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> 
 
 
 def doubtful(result, words: Words, target: Collection) -> list[dict[str, Any]]:
-    """The least sure documents, for paper."""
     order = np.lexsort((result.confidence, ~result.needs_review))[:_STATIC]
     return [quote(result, words, target, int(i), 400) for i in order]
 
 
 def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[dict[str, Any]]:
-    """Groups the source does not know, with the words that mark them and the line that makes each a class."""
+    """New groups, with the words that mark them and the line that makes each a class."""
     rows = []
     for number, group in enumerate(novel_groups(result), 1):
         saved = shlex.quote((files or {}).get("saved", "SAVED.isthmus"))
@@ -213,7 +206,6 @@ def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[d
 
 
 def reading_rows(result) -> list[dict[str, Any]]:
-    """Rows of the curve of reading against errors."""
     return [
         {"documents": row["documents"], "read": row["reviewed"], "error": row["expected_error"] or 0.0}
         for row in result.budget_curve(50)
@@ -236,7 +228,7 @@ def curve_facts(result) -> dict[str, Any]:
 
 
 def confidence_bins(result) -> list[dict[str, Any]]:
-    """Documents by confidence, from the first filled bin on: how many are accepted and how many to be read."""
+    """Documents accepted and to be read by confidence, from the first filled bin on."""
     place = np.clip((np.asarray(result.confidence) * _BINS).astype(int), 0, _BINS - 1)
     counts = {
         kind: np.bincount(place[mask], minlength=_BINS)
@@ -277,7 +269,7 @@ def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 def taught_facts(result) -> dict[str, Any] | None:
-    """What answers have changed so far, and whether confidence held where they tell the truth."""
+    """What answers changed, and whether confidence held where they tell the truth."""
     if not result.answers:
         return None
     outlook = None if result.learned is None else result.learned.outlook
@@ -299,7 +291,7 @@ def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
 
 
 def reliability_rows(result) -> list[dict[str, Any]]:
-    """Confidence before any answer beside the share that the answers found right, in bins of equal size."""
+    """Confidence before any answer, and the share that answers found right, in bins of equal size."""
     answers, before = result.known_answers.read, result.vote
     if before is None or len(answers) < _FEWEST_ANSWERS:
         return []
@@ -312,7 +304,6 @@ def reliability_rows(result) -> list[dict[str, Any]]:
 
 
 def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:
-    """Words that came and went, with the length of their bars."""
     rows = shifted_words(space) if space else []
     most = max((max(row["source"], row["target"]) for row in rows), default=1.0)
     return [{**row, "left": row["source"] / most, "right": row["target"] / most} for row in rows]
@@ -344,7 +335,6 @@ def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
 
 
 def deciding_terms(result, i: int) -> list[dict[str, Any]]:
-    """Terms for and against the label of one document, largest first."""
     try:
         rows = result.reasons(i, top=6)
     except UsageError:  # a method without an account of its labels
@@ -358,7 +348,6 @@ def deciding_terms(result, i: int) -> list[dict[str, Any]]:
 
 
 def bridge_rows(result) -> list[dict[str, Any]]:
-    """Word clusters that carried the labels across, where the method has them."""
     for pipeline in fitted_pipelines(result):
         model = getattr(pipeline, "steps", [("", None)])[-1][1]
         if isinstance(model, CoClusteringClassifier) and len(pipeline.steps) > 1:
@@ -371,7 +360,7 @@ def bridge_rows(result) -> list[dict[str, Any]]:
 
 
 def shift_facts(result) -> dict[str, Any] | None:
-    """What separates the two collections: verdict and findings with advice, from a sample; None without a source."""
+    """What separates the two collections, from a sample; None without a source."""
     if not result.source_texts:
         return None
     rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
@@ -391,12 +380,11 @@ def shift_facts(result) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=4)  # a run that was taught, and another method, have the same texts
 def _measured(source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset) -> dict[str, Any]:
-    """What :func:`measure_shift` says; ``kinds`` of labels, because 1 and True are equal and not the same."""
+    """Cached by ``kinds`` of labels, too: 1 and True are equal and not the same."""
     return measure_shift(source_texts, source_labels, target_texts)
 
 
 def split_findings(findings: list[dict]) -> dict[str, list[dict]]:
-    """Findings that ask for attention, and those that are fine."""
     rows = [{**row, "level": SEVERITIES[row["severity"]]} for row in findings]
     return {
         "findings": [row for row in rows if row["severity"]],
@@ -424,7 +412,6 @@ _TERMINATIONS = {
 
 
 def step_facts(result) -> dict[str, Any]:
-    """How the leading method came to its end."""
     name, pipeline = leading_method(result)
     last = getattr(pipeline, "steps", [("", pipeline)])[-1][1]
     record = getattr(last, "history_measure", "objective")
@@ -447,13 +434,12 @@ def known_language(result) -> str:
 
 
 def fitted_pipelines(result) -> list[Any]:
-    """The methods that vote, or the one that labelled alone."""
     model = fitted_model(result)
     return list(getattr(model, "members", {"": model}).values())
 
 
 def leading_method(result) -> tuple[str, Any]:
-    """Name and pipeline of the method that made the labels; where several voted, of the one with the largest weight."""
+    """The method that made the labels; of a vote, the one with the largest weight."""
     model = fitted_model(result)
     if not hasattr(model, "members"):
         return result.method, model
@@ -462,7 +448,7 @@ def leading_method(result) -> tuple[str, Any]:
 
 
 def fitted_model(result) -> Any:
-    """The methods that were fitted, without what answers taught on top of them."""
+    """The methods that were fitted, without what answers taught on top."""
     model = result.model
     while hasattr(model, "base"):
         model = model.base
@@ -470,7 +456,6 @@ def fitted_model(result) -> Any:
 
 
 def origin_facts(settings: dict[str, Any], source: Collection | None, target: Collection | None) -> dict[str, Any]:
-    """The end of every page: what was read, the settings, by which versions, and when."""
     return {
         "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs],
         "settings": settings,
@@ -480,7 +465,6 @@ def origin_facts(settings: dict[str, Any], source: Collection | None, target: Co
 
 
 def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
-    """What was read, and what looked odd."""
     lengths = np.array([len(text) for text in docs.texts])
     return {
         "role": role,
@@ -500,7 +484,6 @@ def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
 
 
 def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
-    """The breakdown as the page shows it; None where none was asked for."""
     if by is None:
         return None
     name, values = by
@@ -520,7 +503,7 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
 
 
 def _value_row(result, value: str, mask: np.ndarray, shares: list[dict]) -> dict[str, Any]:
-    """One value: shares by the labels for the bars, estimates with their intervals for the figures."""
+    """One value: shares by the labels for the bars, estimates with intervals for the figures."""
     given = [row["labels"] for row in shares[: len(result.classes)]]
     starts = np.concatenate([[0.0], np.cumsum(given)[:-1]])
     return {

@@ -70,7 +70,7 @@ _LONGEST_NAME = 80
 
 
 def _drawable(value: Any) -> Any:
-    """A name made fit for a picture: no control characters, not longer than a line."""
+    """A name fit for a picture: no control characters, not longer than a line."""
     if not isinstance(value, str):
         return value
     text = _NOT_XML.sub("\ufffd", value)
@@ -111,8 +111,8 @@ def save_chart(chart: Any, path: str | Path) -> Path:
 def _stable_ids(svg: str) -> str:
     """Names of clips and gradients made from the picture itself.
 
-    The renderer counts them through its life, so the same chart would differ from run to run, and two charts made apart
-    could share a name on one page.
+    The renderer counts them through its life, so the same chart would differ from run to run, and two charts could
+    share a name on one page.
     """
     names = list(dict.fromkeys(re.findall(r'id="([^"]+)"', svg)))
     if not names:

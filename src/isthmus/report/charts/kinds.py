@@ -31,19 +31,18 @@ CONFIG: dict[str, Any] = {
 
 
 def field_type(table: list[dict], name: str) -> Any:
-    """Vega-Lite's word for a column: quantitative if every known value is a number, else nominal."""
+    """Quantitative if every known value is a number, else nominal."""
     values = [row.get(name) for row in table if row.get(name) is not None]
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
     return "quantitative" if values and numbers else "nominal"
 
 
 def in_order(table: list[dict], name: str) -> list:
-    """Distinct values of a column in order of first appearance."""
     return list(dict.fromkeys(row.get(name) for row in table if row.get(name) is not None))
 
 
 def data(table: list[dict]) -> alt.Data:
-    """Rows for Vega-Lite: numbers that JSON cannot hold become gaps."""
+    """Rows for Vega-Lite; numbers that JSON cannot hold become gaps."""
     return alt.Data(values=[{key: _plain(value) for key, value in row.items()} for row in table])
 
 
@@ -54,12 +53,11 @@ def _plain(value: Any) -> Any:
 
 
 def escape(name: str) -> str:
-    """A column name as Vega-Lite reads it: dots and brackets are not paths."""
+    """A column name whose dots and brackets Vega-Lite does not read as paths."""
     return "".join("\\" + sign if sign in ".[]:" else sign for sign in name)
 
 
 def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) -> Any:
-    """The x or y channel: type, title, logarithm and range as the description says."""
     name = spec[which]
     kind = more.pop("type", None) or field_type(table, name)
     title = spec.get(f"{which}_title", name.replace("_", " "))
@@ -86,7 +84,7 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
 
 
 def _numbers(table: list[dict], spec: dict, which: str) -> dict[str, Any]:
-    """How the numbers along an axis are written: in the format asked for, whole ones without fractions between."""
+    """Numbers along an axis are written in the format asked for; whole ones have no fractions between."""
     written: dict[str, Any] = {}
     kind = spec.get(f"{which}_format")
     if kind and spec.get("mirror"):
@@ -130,7 +128,7 @@ def colour(table: list[dict], spec: dict, **more: Any) -> Any:
 def shape(table: list[dict], spec: dict) -> Any:
     """Shapes repeat what colours say, for readers who cannot tell the colours apart.
 
-    When the colours are used up and come again, the shapes have moved on by one: no two names look the same.
+    When the colours come again, the shapes have moved on by one: no two names look the same.
     """
     name = spec.get("color")
     if name is None:
@@ -142,7 +140,7 @@ def shape(table: list[dict], spec: dict) -> Any:
 
 
 def error_bars(base: alt.Chart, table: list[dict], spec: dict, *, flat: bool = False) -> alt.Chart:
-    """Bars from y − error to y + error, upright or lying; none where the error is not known."""
+    """Bars from y − error to y + error; none where the error is not known."""
     y, error = spec["y"], spec["error"]
     title = spec.get("y_title", y.replace("_", " "))
     low, high = (alt.X("_low:Q", title=title), "x2") if flat else (alt.Y("_low:Q", title=title), "y2")
@@ -156,7 +154,6 @@ def error_bars(base: alt.Chart, table: list[dict], spec: dict, *, flat: bool = F
 
 
 def reference_line(table: list[dict], spec: dict) -> alt.Chart:
-    """A dashed line at one value of y."""
     return (
         alt.Chart(data(table))
         .mark_rule(strokeDash=[5, 4], color="#666666")
@@ -165,7 +162,6 @@ def reference_line(table: list[dict], spec: dict) -> alt.Chart:
 
 
 def finish(layers: list[alt.Chart], table: list[dict], spec: dict, *, width: int = 420, height: int = 280) -> Any:
-    """Layers put together, sized, faceted and styled."""
     chart = alt.layer(*layers, data=data(table)) if len(layers) > 1 else layers[0].properties(data=data(table))
     faceted = spec.get("facet")
     chart = chart.properties(
@@ -224,7 +220,6 @@ def scatter(table: list[dict], spec: dict) -> Any:
 
 
 def _plane(table: list[dict], spec: dict) -> tuple[alt.Chart, Any, Any]:
-    """An empty chart and its two axes."""
     kind = {"type": spec["x_type"]} if spec.get("x_type") else {}
     return alt.Chart(), axis(alt.X, table, spec, "x", **kind), axis(alt.Y, table, spec, "y")
 
@@ -269,7 +264,7 @@ def bar(table: list[dict], spec: dict) -> Any:
 
 
 def _stand_side_by_side(table: list[dict], spec: dict) -> bool:
-    """Whether some name has bars of several colours: then they need places of their own, unless they are mirrored."""
+    """Whether some name has bars of several colours that need places of their own; mirrored ones do not."""
     colour = spec.get("color")
     if not colour or colour == spec["x"] or spec.get("mirror"):
         return False
