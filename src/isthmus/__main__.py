@@ -7,7 +7,7 @@ from isthmus._lazy import defer
 
 
 def main() -> None:
-    """Run the command; Ctrl-C while it is still being loaded ends it as quietly as later."""
+    """Ctrl-C while the command is still being loaded ends it as quietly as later."""
     defer("scipy.stats")
     try:
         from isthmus.cli import main as run

@@ -17,18 +17,15 @@ def _style() -> tuple[str, str]:
 
 
 def shared_style() -> str:
-    """The style sheet that cards and the first screen of pages share."""
     return _style()[0]
 
 
 def card_style() -> str:
-    """The style of a card, which holds inside cards alone."""
     shared, alone = _style()
     return f".isthmus-card {{ {shared.replace(':root', '&')} }}{alone}"
 
 
 def frame(content: str) -> str:
-    """A card around markup."""
     return f'<div class="isthmus-card" dir="auto"><style>{card_style()}</style>\n{content}\n</div>'
 
 

@@ -29,8 +29,8 @@ def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], 
 def defer(name: str) -> None:
     """Let a module wait for its first use, for a process of our own: others import it and call none of it.
 
-    scikit-learn imports ``scipy.stats`` everywhere, which takes longer to load than all of scikit-learn that a command
-    uses. ``from module import function`` gets a stand-in that loads the module when it is called or looked into.
+    scikit-learn imports ``scipy.stats`` everywhere, which takes longer to load than all that a command uses.
+    ``from module import function`` gets a stand-in.
     """
     if name not in sys.modules:
         sys.modules[name] = _Deferred(name)
@@ -41,7 +41,7 @@ def defer(name: str) -> None:
 
 @contextmanager
 def hidden(name: str) -> Iterator[None]:
-    """Imports inside the block do not find a module that they would load and not use; afterwards it is as it was."""
+    """Hide a module from imports inside the block that would load it and not use it."""
     if name in sys.modules:
         yield
         return

@@ -43,22 +43,17 @@ def unpack_names(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_names(value: Any) -> bool:
-    """Whether it is an array of str and None alone: other types would not come back as what they were."""
+    """Whether it is an array of str and None alone; other types would not come back."""
     if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim != 1 or not len(value):
         return False
     return all(one is None or type(one) is str for one in value)
 
 
 def pack_texts(texts: list[str]) -> dict[str, Any]:
-    """Texts as one, with the place where each ends.
-
-    >>> unpack_texts(pack_texts(["one", "", "two"]))
-    ['one', '', 'two']
-    """
+    """Texts as one, with the place where each ends."""
     return {"text": "".join(texts), "ends": np.cumsum([len(text) for text in texts], dtype=np.int64)}
 
 
 def unpack_texts(packed: Mapping[str, Any]) -> list[str]:
-    """The texts behind :func:`pack_texts`."""
     ends = packed["ends"].tolist()
     return [packed["text"][start:end] for start, end in zip([0, *ends], ends, strict=False)]

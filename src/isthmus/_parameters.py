@@ -62,7 +62,7 @@ class Lengths:
 
 
 def parameter(*allowed: Any, default: Any, positional: bool = False) -> Any:
-    """One parameter of an estimator: its default and what else it may be; given by name, unless ``positional``."""
+    """A parameter of an estimator: what it may be besides its default; given by name, unless ``positional``."""
     return field(default=default, kw_only=not positional, metadata={"allowed": list(allowed)})
 
 
@@ -100,14 +100,12 @@ def check_parameters(estimator: Any) -> None:
 
 
 def refusal(estimator: Any, name: str, expected: str) -> UsageError:
-    """The error for one parameter: its value, and what is expected in words."""
     shown = repr(getattr(estimator, name))
     shown = shown if len(shown) <= 60 else shown[:59] + "…"
     return UsageError(f"{type(estimator).__name__} got {name}={shown}; expected {expected}.", code="bad-parameter")
 
 
 def is_allowed(value: Any, allowed: list) -> bool:
-    """Whether a value is one of those that a row of the table allows."""
     # Python counts True as the number 1; as a number of iterations it is a mistake.
     if _is_bool(value):
         return "boolean" in [one for one in allowed if isinstance(one, str)]
@@ -129,7 +127,6 @@ def _in_words(allowed: list) -> str:
 
 
 def _phrases(one: Any) -> list[str]:
-    """Alternatives in plain words."""
     if isinstance(one, Options):  # also names
         return sorted(repr(value) for value in one.options)
     if isinstance(one, Interval):

@@ -35,12 +35,7 @@ def progress(phase: str, done: int, total: int | None = None, **facts: Any) -> N
 
 @contextmanager
 def listen(listener: Callable[[dict], None] | None) -> Iterator[None]:
-    """Send progress of everything inside the block to ``listener``; None: to nobody.
-
-    >>> with listen(lambda event: print(event["phase"], event["done"], event["total"])):
-    ...     progress("reading", 1, 2)
-    reading 1 2
-    """
+    """Send progress of everything inside the block to ``listener``; None: to nobody."""
     token = _listener.set(listener)
     try:
         yield
@@ -71,7 +66,7 @@ def spell_count(event: dict) -> str:
 
 
 def shows_progress(function: Callable[_Given, _Found]) -> Callable[_Given, _Found]:
-    """Show the progress of a call that takes long: a bar in a notebook, a rewritten line on a terminal, else nothing.
+    """Show the progress of a long call: a bar in a notebook, a line on a terminal, else nothing.
 
     Where somebody listens already (the command, a worker, a call around this one), it stays as it is.
     """
@@ -91,7 +86,7 @@ def shows_progress(function: Callable[_Given, _Found]) -> Callable[_Given, _Foun
 
 
 class Screen:
-    """Draws progress at most five times a second, and takes away what it drew; ``draw`` gets text, done and total."""
+    """Draws progress at most five times a second; ``draw`` gets text, done and total."""
 
     def __init__(self, draw: Callable[[str, int, int | None], None], clear: Callable[[], None]):
         self._draw, self._clear = draw, clear
@@ -108,7 +103,6 @@ class Screen:
             self._draw(spell_event(event, start), event["done"], event["total"])
 
     def clear(self) -> None:
-        """Nothing is under way any more."""
         if self._drawn:
             self._clear()
 
@@ -149,7 +143,7 @@ def _notebook(display: Any) -> Screen:
 
 
 def is_candidate() -> bool:
-    """Whether the method is one of several that are compared: then its own warnings are of no use to the caller."""
+    """Whether the method is one of several that are compared: then its own warnings are of no use."""
     return _is_candidate.get()
 
 

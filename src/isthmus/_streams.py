@@ -12,7 +12,7 @@ from isthmus.exceptions import DataError
 
 
 class StandardOutput:
-    """Takes every byte of a write; Python's unbuffered standard output drops what the system does not take at once."""
+    """Takes every byte of a write; unbuffered standard output drops what the system does not take at once."""
 
     def __init__(self, stream: IO[bytes] | None = None):
         self.stream = stream
@@ -49,7 +49,7 @@ def check_standard_output() -> None:
 
 
 def whole_writes(stream: Any) -> Any:
-    """The text stream, or one over the same file whose writes take everything where it is unbuffered."""
+    """The text stream, or, where it is unbuffered, one over the same file whose writes take everything."""
     raw = getattr(stream, "buffer", None)
     if not isinstance(raw, io.RawIOBase):
         return stream

@@ -34,7 +34,6 @@ def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """Versions of Python and of those packages that are installed."""
     from importlib import metadata  # slow to load, and most runs need no versions
 
     known = {"python": platform.python_version()}
@@ -65,7 +64,7 @@ def as_python(value: Any) -> Any:
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads that ``n_jobs`` means, in joblib's way of counting: negative numbers from all cores down."""
+    """Threads that ``n_jobs`` means, counted as in joblib: negative numbers from all cores down."""
     if n_jobs is None:
         return 1
     cores = os.cpu_count() or 1

@@ -269,7 +269,7 @@ def _array_of(values: list) -> np.ndarray:
 
 
 def is_missing(value: Any) -> bool:
-    """None, NaN, or one of pandas' markers, by name: they cannot be compared, and pandas is not required."""
+    """None, NaN, or one of pandas' markers, told by name: pandas is not required."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return isinstance(value, (float, np.floating)) and bool(np.isnan(value))

@@ -70,7 +70,6 @@ class Labelling:
 
     @property
     def confidence(self) -> np.ndarray:
-        """How sure each label is."""
         import numpy as np  # here, for most runs of a command need none
 
         if self.saved is not None:
@@ -98,7 +97,6 @@ class Labelling:
 
     @property
     def expected(self) -> AccuracyEstimate | None:
-        """What was expected, where RESULT knows it."""
         return None if self.saved is None else self.saved.expected_accuracy
 
 
@@ -217,7 +215,6 @@ def print_check(found: LabelCheck, *, on_stdout: bool, quiet: bool) -> None:
 def check_record(
     labelling: Labelling, found: LabelCheck, output: str, inputs: Iterable[str | Path | None]
 ) -> dict[str, Any]:
-    """Everything needed to repeat a check."""
     from isthmus.cli.label_run import expectation_record
 
     read = file_records(path for path in inputs if path != "-")

@@ -252,7 +252,6 @@ def read_pivots(given: Sequence[str]) -> dict[str, float]:
 
 
 def summarise(result, source, target, output: str, written: list[str]) -> dict[str, Any]:
-    """The outcome in a few numbers."""
     clusters = [
         {name: row[name] for name in ("cluster", "name", "size", "aligned_to", "strength", "words", "pivots")}
         for row in result.clusters(top=6, documents=0)
@@ -282,7 +281,6 @@ def describe_outcome(summary: dict[str, Any]) -> list[str]:
 
 
 def describe_cluster(row: dict[str, Any]) -> str:
-    """One cluster: its number and name, its size, the group it follows, and its words."""
     group = row["aligned_to"]
     of = f" of {shorten(row['source'])}" if row.get("source") else ""
     aligned = "new" if group is None else f"aligned with {shorten(group)}{of}, {row['strength']:.2f}"

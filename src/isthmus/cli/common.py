@@ -123,7 +123,6 @@ def as_json_text(content: Any, *, ensure_ascii: bool = False) -> str:
 
 
 def note_guarded(count: int) -> None:
-    """Tell that cells were changed for the sake of spreadsheets."""
     if count:
         message = (
             f"{plural(count, 'cell that begins', 'cells that begin')} with =, +, - or @ (or a tab, or a line break) "

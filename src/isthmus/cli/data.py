@@ -21,7 +21,6 @@ app = typer.Typer(
 
 
 def register(program: typer.Typer) -> None:
-    """Add the commands to the program."""
     program.add_typer(app, name="data")
     program.callback()(lambda: None)
 

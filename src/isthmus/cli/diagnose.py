@@ -95,7 +95,6 @@ def short_lines(result: Diagnosis) -> list[str]:
 
 
 def describe_next(result: Diagnosis, source: str, target: str, review_source: Path | None) -> str:
-    """What to do after a diagnosis."""
     if review_source is not None:
         return (
             f"Fill in true_label where a label of {review_source} is wrong; after isthmus label --save FILE, isthmus "

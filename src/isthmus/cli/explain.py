@@ -79,7 +79,6 @@ def name_of(saved, row: int) -> str:
 
 
 def account(saved, row: int, top: int) -> list[dict]:
-    """The table of one document."""
     name = name_of(saved, row)
     found = saved.reasons(row, top=top)
     cells = [(name, entry["class"], entry["term"], round(float(entry["contribution"]), 6)) for entry in found]

@@ -132,7 +132,6 @@ def _source_of(saved: Any, request: LabelRequest) -> Collection:
 
 
 def label_collections(request: LabelRequest, inputs: Inputs):
-    """Label one collection from another."""
     with hidden("pandas"):  # scikit-learn imports it where it is installed, half a second for nothing
         importlib.import_module("sklearn.base")
     from isthmus.api.label import label as label_texts
@@ -219,7 +218,6 @@ def _check_classes(source: Collection, force_classes: bool, added: dict | None =
 
 
 def column_vectors(collection: Collection, column: str) -> Any:
-    """The vectors in a column of a collection."""
     return read_vectors(find_column(collection, column, option="--vectors"), column, collection.name)
 
 
@@ -291,7 +289,6 @@ def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | Non
 
 
 def find_column(docs: Collection, name: str, option: str = "--by") -> list:
-    """Values of a column of a collection."""
     table = docs.table()
     if name not in table:
         raise UsageError(
@@ -306,7 +303,6 @@ def by_column(request: LabelRequest, target: Collection) -> tuple[str, list] | N
 
 
 def label_record(options: dict[str, Any], inputs: list[dict], result: Any, settings: dict[str, Any]) -> dict[str, Any]:
-    """Everything needed to repeat a labelling."""
     outcome = {"settings": settings, "method": result.method, "decision": result.decision}
     return run_record("label", options.get("output", "-"), inputs, options=options, **outcome)
 
@@ -424,7 +420,6 @@ def finish(
 
 
 def summarise(result, n_source: int, output: str) -> dict[str, Any]:
-    """The outcome in a few numbers."""
     from isthmus._math.confidence import without_text
     from isthmus.report.hero import why_this_method
 
@@ -458,7 +453,6 @@ def expectation_record(expected: Any) -> dict[str, Any]:
 
 
 def share_records(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Class shares as they are recorded."""
     return [
         {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
         | {"class": str(row["class"])}

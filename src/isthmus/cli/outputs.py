@@ -217,7 +217,6 @@ def write_record(output: str | None, record: dict[str, Any], written: list[str])
 
 
 def file_records(paths: Iterable[str | Path | None]) -> list[dict[str, Any]]:
-    """What the record says about files that were read beside the collections."""
     return [{"path": str(path), "sha256": file_hash(path)} for path in paths if path is not None]
 
 
@@ -233,7 +232,6 @@ def write_table(
 
 
 def describe_input(path: str, docs: Collection) -> dict[str, Any]:
-    """What the record says about an input."""
     return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
 
 

@@ -78,7 +78,6 @@ class Forecast:
 
     @property
     def stage(self) -> str:
-        """What is being done."""
         return self.names[self.place]
 
     @property

@@ -36,7 +36,6 @@ AsJson = Annotated[bool, shared("as_json")]
 
 
 def register(app: typer.Typer) -> None:
-    """Add the group of commands to the program."""
     group = typer.Typer(
         cls=WholeLines,
         help="Back up, restore and check the workspace of a workbench; manage its people and projects.",

@@ -51,7 +51,7 @@ except BaseException as error:
 
 
 def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
-    """Refuse a file (or a sheet of it) that cannot be read as ``kind`` ("parquet" or "xlsx"), whatever happens."""
+    """Refuse a file (or a sheet of it) that cannot be read as ``kind`` ("parquet" or "xlsx")."""
     limit = unpack_limit()
     command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(sheet), str(MOST_COLUMNS)]
     try:
@@ -97,7 +97,6 @@ def _reading(name: str, kind: str) -> Iterator[None]:
 
 
 def read_parquet(data: bytes, name: str) -> Rows:
-    """A parquet file, through polars."""
     polars = import_optional("polars", f"Reading {name}")
     try_reading(data, "parquet", name)
     with _reading(name, "parquet"):
@@ -106,7 +105,7 @@ def read_parquet(data: bytes, name: str) -> Rows:
 
 
 def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
-    """A sheet of a workbook (the first, unless one is named), its first row or the one below titles the header."""
+    """A sheet of a workbook (None: the first); its first row, or the one below titles, is the header."""
     import_optional("polars", f"Reading {name}")
     fastexcel = import_optional("fastexcel", f"Reading {name}")
     check_sheet(data, name)

@@ -79,7 +79,7 @@ def cell_content(cell: Any) -> str:
 
 
 def to_float(value: Any) -> float | None:
-    """What Python reads as a number, also NaN and infinity; None for anything else."""
+    """What Python reads as a number, NaN and infinity included."""
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -87,7 +87,7 @@ def to_float(value: Any) -> float | None:
 
 
 def as_number(text: str) -> float | None:
-    """What a text is as a number: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
+    """The number that a text is: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
     number = to_float(text)
     return None if number is None or not math.isfinite(number) or "_" in text else number
 
@@ -99,7 +99,7 @@ def label_cells(cells: list) -> list[str | None]:
 
 
 def bare_cells(cells: list) -> list:
-    """Cells without the apostrophe that keeps spreadsheets from running them; only ids, texts and labels lose it."""
+    """Cells without the apostrophe that keeps spreadsheets from running them."""
     return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
 
 
@@ -115,7 +115,7 @@ _NUMBER = re.compile(r"[+-][0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 class FormulaEscaper:
     """Puts ``'`` before text that begins with ``= + - @`` (also full-width), tab or a line break; numbers stay.
 
-    A spreadsheet shows such a cell instead of running it. ``count`` says how many cells were changed.
+    ``count`` says how many cells were changed.
     """
 
     def __init__(self, on: bool = True):

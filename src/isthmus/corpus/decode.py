@@ -27,8 +27,8 @@ _SAMPLE = 1 << 20  # bytes looked at when an encoding is judged by how its text 
 def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
     """Text of ``data``, the encoding's name, and notes for the user.
 
-    A byte-order mark decides; then UTF-8; then GB18030 if the outcome looks like Chinese; then, with a note,
-    Windows-1252 if the outcome looks like Western prose. Anything else is refused: a wrong guess would spoil it all.
+    A byte-order mark decides; then UTF-8; then GB18030 if the outcome looks Chinese; then, with a note, Windows-1252 if
+    it looks like Western prose. Anything else is refused.
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):

@@ -145,7 +145,7 @@ def _before(ending: str, record: dict) -> list[str]:
 
 
 def _submitted(record: dict, question: str) -> list:
-    """Responses of a flat record without drafts and those discarded; nested records do not tell them apart."""
+    """Responses without drafts and discarded ones; nested records do not tell them apart."""
     given = record[f"{question}.responses"] or []
     states = record.get(f"{question}.responses.status") or [None] * len(given)
     return [value for value, state in zip(given, states, strict=False) if state in (None, "submitted")]
@@ -216,7 +216,7 @@ def _to_doccano(table: Labelled) -> Iterator[dict]:
 
 
 def _single(labels: Any) -> Any:
-    """The one label of a list; all of them where there are several, and None where there is none."""
+    """The one label of a list; all of them where there are several, None where there is none."""
     labels = [] if labels is None else labels if isinstance(labels, list) else [labels]
     return labels[0] if len(labels) == 1 else labels or None
 
@@ -242,7 +242,7 @@ def read_fasttext(text: str) -> list[dict]:
 
 
 def write_fasttext(table: Labelled) -> Iterator[str]:
-    """A line per document; what fastText cuts words and labels at becomes one blank, or ``-`` inside a label."""
+    """A line per document; what fastText cuts at becomes one blank, or ``-`` inside a label."""
     for _, text, label, _, _ in table.rows():
         mark = "" if label is None else f"__label__{_BLANKS.sub('-', label.strip())} "
         yield mark + _BLANKS.sub(" ", text).strip() + "\n"
@@ -250,7 +250,7 @@ def write_fasttext(table: Labelled) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Tool:
-    """How records of a tool become rows of a table and back; ``array``: its files hold one JSON array."""
+    """How records become rows and back; ``array``: files hold one JSON array."""
 
     title: str
     is_record: Callable[[dict], bool]
@@ -268,14 +268,7 @@ TOOLS = {
 
 
 def write_tool_file(path: str | Path, tool: str, table: Labelled, *, force: bool = False) -> None:
-    """Write rows as a file that the tool (one of ``TOOLS``, or "fasttext") takes in; whole or not at all.
-
-    >>> import pathlib, tempfile
-    >>> place = pathlib.Path(tempfile.mkdtemp()) / "tasks.txt"
-    >>> write_tool_file(place, "fasttext", Labelled(["1"], ["kind staff"], ["good service"]))
-    >>> place.read_text()
-    '__label__good-service kind staff\\n'
-    """
+    """Write rows as a file that the tool (one of ``TOOLS``, or "fasttext") takes in; whole or not at all."""
     check_output(path, force=force, table=False)
     with replacing(path, force=force) as out:
         if tool == "fasttext":

@@ -16,10 +16,10 @@ from isthmus.exceptions import DataError
 def read_sample(
     table: Any, texts: Sequence[str], ids: Sequence[str] | None = None, *, label: str = "true_label"
 ) -> tuple[np.ndarray, list]:
-    """Row numbers (from 0) and true labels of a table of :func:`isthmus.choose.sample_table`, filled in.
+    """Row numbers (from 0) and true labels of a filled-in :func:`isthmus.choose.sample_table`, by columns or by rows.
 
-    The table, by columns or by rows, needs ``document`` and the column of true ``label``s. Where it has ``id`` and
-    ``text``, they must be those of the labelling, so that a sample of another one is not taken for one of this.
+    It needs ``document`` and the column ``label``. Where it has ``id`` and ``text``, they must be those of the
+    labelling, so that a sample of another one is refused.
 
     >>> rows, true_labels = read_sample({"document": ["2"], "true_label": ["price"]}, ["kind staff", "high price"])
     >>> rows.tolist(), true_labels
@@ -80,11 +80,7 @@ def _nearest_name(name: str, known: list[str]) -> str:
 
 
 def check_drawn(drawn: Sequence, truths: Sequence) -> None:
-    """Refuse documents that were asked for or picked as a sample: they say nothing about the others.
-
-    >>> check_drawn(["random", "", None], ["price", "staff", "price"])
-    >>> check_drawn(["asked"], [""])
-    """
+    """Refuse documents that were asked for or picked as a sample: they say nothing about the others."""
     known = [cell_content(how).lower() for how, truth in zip(drawn, truths, strict=True) if cell_content(truth)]
     picked = [how for how in known if how not in ("", "random")]
     if picked:
@@ -97,7 +93,6 @@ def check_drawn(drawn: Sequence, truths: Sequence) -> None:
 
 
 def check_row(row: int, n_documents: int) -> None:
-    """Refuse a document that the labelling does not have."""
     if not 0 <= row < n_documents:
         raise DataError(
             f"Document {row + 1:,} is not there: the labelling has {n_documents:,} documents; give the labelling that "
@@ -149,7 +144,7 @@ def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> 
 
 
 def names_a_class(labels: Sequence, classes: Sequence) -> bool:
-    """Whether one of the labels at least is a class; a column of something else holds none.
+    """Whether at least one of the labels is a class.
 
     >>> names_a_class(["Price", None], ["price", "staff"]), names_a_class(["north", "south"], ["price", "staff"])
     (True, False)

@@ -11,8 +11,6 @@ from isthmus.exceptions import UsageError
 
 @dataclass(frozen=True)
 class Format:
-    """A format of tables."""
-
     name: str
     endings: tuple[str, ...]  # of file names, with the dot
     text: bool = True  # plain text: also read in blocks, and written with .gz
@@ -51,12 +49,10 @@ def table_ending(path: Any) -> str:
 
 
 def is_packed(path: Any) -> bool:
-    """Whether the name ends in ``.gz``."""
     return Path(path).suffix.lower() == ".gz"
 
 
 def format_of(path: Any) -> Format | None:
-    """The format that the ending of a file names, or None."""
     return _BY_ENDING.get(table_ending(path))
 
 
@@ -67,7 +63,7 @@ def can_cut(path: Any) -> bool:
 
 
 def written_format(path: Any) -> Format | None:
-    """The format in which a file of this name is written, or None where there is none."""
+    """The format in which a file of this name is written, if any."""
     found = format_of(path)
     if found is None or not found.written or (is_packed(path) and not found.text):
         return None
@@ -75,7 +71,6 @@ def written_format(path: Any) -> Format | None:
 
 
 def is_workbook(path: Any) -> bool:
-    """Whether the name is that of a workbook, which has sheets."""
     return table_ending(path) == ".xlsx"
 
 

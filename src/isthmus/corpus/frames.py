@@ -16,7 +16,7 @@ _LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "datasets")
 
 
 def is_frame(value: Any) -> bool:
-    """Whether a value is a table with named columns; asked without loading a library of such tables.
+    """Whether a value is a table with named columns; loads no library of such tables.
 
     >>> is_frame(["kind staff"]), is_frame({"text": ["kind staff"]})
     (False, False)
@@ -25,7 +25,6 @@ def is_frame(value: Any) -> bool:
 
 
 def frame_columns(frame: Any) -> dict[str, list]:
-    """Cells of every column by its name."""
     if _is_dataset(frame):
         return {name: list(frame[name]) for name in frame.column_names}
     table = _narwhals(frame)
@@ -62,7 +61,6 @@ def read_frame(
 
 
 def holds_categories(frame: Any, column: str | None) -> bool:
-    """Whether a column's type is that of categories."""
     if column is None or _is_dataset(frame):
         return False
     narwhals = import_optional("narwhals", "Reading data frames")
@@ -96,12 +94,7 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
 
 
 def make_frame(columns: Mapping[str, Sequence], like: Any) -> Any:
-    """A frame of these columns, of the same kind as another one.
-
-    >>> import polars
-    >>> make_frame({"id": [1, 2]}, polars.DataFrame({"text": ["kind staff"]})).shape
-    (2, 1)
-    """
+    """A frame of the same kind as another one."""
     cells = {name: list(values) for name, values in columns.items()}
     if _is_dataset(like):
         return type(like).from_dict(cells)

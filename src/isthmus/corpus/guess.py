@@ -63,7 +63,6 @@ def list_columns(columns: Iterable[str]) -> str:
 
 
 def shorten(name: object, width: int = 60) -> str:
-    """A name of at most ``width`` characters."""
     text = str(name)
     return text if len(text) <= width else text[: width - 1] + "…"
 
@@ -166,10 +165,7 @@ def guess_roles(
     id: str | None = None,
     want_labels: WantLabels = None,
 ) -> ColumnRoles:
-    """The columns that are given, and guesses for the others; what cannot be guessed is left empty.
-
-    Parameters are those of :func:`resolve_columns`, all of them names of columns.
-    """
+    """As :func:`resolve_columns`, of columns named exactly; what cannot be guessed is left empty."""
     notes = []
     if not text:
         taken = [id, label, id or guess_id(columns)]
@@ -241,12 +237,11 @@ def _named_texts(text: str | Sequence[str] | None, columns: Mapping[str, list], 
 
 
 def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
-    """Where the header stands in the first rows of a table: 0, or further down where titles stand above it.
+    """Row of the header: 0, or further down where titles stand above it.
 
-    A row below is taken for the header if it has more filled cells than every row above it, all of them different, and
-    one of them is called like a text, a label or an id; the first row must hold no such name. With ``sure`` (cells
-    cannot be cut in the wrong place, as in a workbook) the name is not asked for where the first row has one cell and
-    no row further down has more than the header.
+    A row below is the header if it has more filled cells than every row above it, all of them different, and one is
+    called like a text, a label or an id; the first row must hold no such name. With ``sure`` (cells cannot be cut in
+    the wrong place) the name is not asked for where the first row has one cell and no later row more than the header.
     """
     filled = [[str(cell).strip() for cell in row if cell is not None and str(cell).strip()] for row in rows]
     first = next((i for i, cells in enumerate(filled) if cells), 0)
@@ -310,12 +305,12 @@ def _sample(cells: list) -> list[str]:
 
 
 def _filled(cells: list) -> list[str]:
-    """The first cells in which something stands: of a column that is labelled in part, these may be far down."""
+    """The first filled cells: in a column labelled in part, these may be far down."""
     return list(islice((text for text in map(cell_text, cells) if text.strip()), LOOKED_AT))
 
 
 def _repeats(cells: list) -> bool:
-    """Whether values occur twice on average, as labels do and codes of single documents do not."""
+    """Whether values occur twice on average, as labels do."""
     seen = _filled(cells)
     return len(set(seen)) <= max(2, len(seen) // 2)
 
@@ -361,8 +356,6 @@ _SCALES = (
 
 @dataclass(frozen=True)
 class LabelKind:
-    """What a column of labels holds."""
-
     kind: str  # classes, grades, several, dates, ids, free-text or measurements
     message: str = ""  # what was found and what to do; empty for classes
     order: tuple = ()  # the grades from low to high

@@ -31,7 +31,7 @@ def read_size(text: str, name: str = VARIABLE) -> int:
 
 
 def given_limit() -> int | None:
-    """The limit that was asked for, by the option or by the environment variable; None where none was."""
+    """The limit that was asked for, by the option or by the environment variable."""
     set_here = _limit.get()
     if set_here is not None:
         return set_here
@@ -40,16 +40,14 @@ def given_limit() -> int | None:
 
 
 def unpack_limit() -> int:
-    """The most bytes that a packed file may unpack to."""
     given = given_limit()
     return DEFAULT_LIMIT if given is None else given
 
 
 def disk_limit(packed: int, given: int | None) -> int:
-    """The most bytes that a file of this size may unpack to on disk, where memory is no matter.
+    """The most bytes that a packed file of this size may unpack to on disk; ``given`` is a limit that was asked for.
 
-    Without a limit that was asked for, a hundred times its size: no text is packed that well, and what is made to fill
-    the disk is packed better.
+    By default a hundred times its size: no text is packed that well; what is made to fill the disk is packed better.
 
     >>> disk_limit(10 * 2**30, None) == 1000 * 2**30, disk_limit(10 * 2**30, 2**30) == 2**30
     (True, True)
@@ -59,7 +57,7 @@ def disk_limit(packed: int, given: int | None) -> int:
 
 @contextmanager
 def unpacking_at_most(size: int):
-    """Another limit inside the block; it comes before the environment variable."""
+    """Another limit inside the block, stronger than the environment variable."""
     token = _limit.set(size)
     try:
         yield
@@ -68,7 +66,6 @@ def unpacking_at_most(size: int):
 
 
 def too_large(name: str, size: int | None = None, limit: int | None = None) -> DataError:
-    """The refusal of a file that unpacks to more than the limit."""
     what = f"to {size / 2**20:,.0f} MiB" if size is not None else "to more"
     most = unpack_limit() if limit is None else limit
     return DataError(
@@ -79,7 +76,7 @@ def too_large(name: str, size: int | None = None, limit: int | None = None) -> D
 
 
 def gunzip(data: bytes, name: str) -> bytes:
-    """All members of a gzip file unpacked; one that holds more than the limit is refused before memory grows."""
+    """All members of a gzip file; one above the limit is refused before memory grows."""
     limit = unpack_limit()
     if len(data) * _TIGHTEST > limit:
         total = 0

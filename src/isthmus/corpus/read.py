@@ -122,10 +122,7 @@ def read_collection(
 
 
 def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | None = None) -> Rows:
-    """All rows of a table, packed or not: the case of one block, in which no row may be bad.
-
-    Without ``kind``, the name of a format, its first bytes tell; ``sheet`` is one of a workbook.
-    """
+    """All rows of a table, packed or not; none may be bad. Without ``kind`` (a format's name), its first bytes tell."""
     data = _unzip(data, name)
     kind = kind or sniff_format(data)
     if not data.strip():
@@ -229,7 +226,7 @@ def _has_cells(rows: Rows, column: str) -> bool:
 
 
 def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = None) -> str:
-    """Name of the format of a file, by its ending or by the one given; ``data``: its content, if it lies elsewhere."""
+    """Name of a file's format, by its ending or the one given; ``data``: its content, if it lies elsewhere."""
     format = format_of(path if ending is None else f"file{ending}")
     if format is None:
         ending = table_ending(path)

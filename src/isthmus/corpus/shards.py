@@ -49,8 +49,6 @@ MANIFEST = "manifest.json"
 
 @dataclass(frozen=True)
 class Shard:
-    """A file of the input and how it is read."""
-
     path: str
     kind: str
     encoding: str = "utf-8"
@@ -186,8 +184,8 @@ def _decode_head(head: bytes, name: str) -> tuple[str, str]:
 def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | None = None) -> list[Block]:
     """The blocks of a file, ``rows`` records each, or fewer where these are very long.
 
-    A packed file cannot be read from its middle, so its content is written to ``unpacked`` on the way, up to ``limit``
-    bytes; see :func:`isthmus.corpus.limits.disk_limit`.
+    A packed file cannot be read from its middle, so it is written to ``unpacked`` on the way, up to ``limit`` bytes
+    (:func:`isthmus.corpus.limits.disk_limit`).
     """
     shard = open_shard(path)
     if shard.kind == "parquet":
@@ -299,7 +297,7 @@ def read_block(block: Block) -> Rows:
 
 
 def _read_text(shard: Shard, data: bytes) -> list[list[str]]:
-    """All rows of some bytes; stops at the first bad one. A bare carriage return ends a line, as in a whole file."""
+    """All rows of some bytes, up to the first bad one. A bare carriage return ends a line, as in a whole file."""
     try:
         text = data.decode(shard.encoding)
     except UnicodeDecodeError as error:

@@ -52,7 +52,6 @@ class Rows:
         return len(next(iter(self.columns.values()), ())) if self.records is None else len(self.records)
 
     def cells(self, name: str) -> list:
-        """Cells of a column as they stand."""
         return self.columns[name] if self.records is None else [record.get(name) for record in self.records]
 
     def bare(self, name: str) -> list:
@@ -60,7 +59,6 @@ class Rows:
         return bare_cells(self.cells(name)) if self.guarded else self.cells(name)
 
     def table(self) -> dict[str, list]:
-        """Every column as it stands."""
         return {name: self.cells(name) for name in self.names}
 
     def texts(self, names: Sequence[str]) -> list[str]:
@@ -83,12 +81,11 @@ class BadRow(Exception):
     quotes: bool = False  # whether quotation marks are the reason
 
     def refusal(self, name: str) -> DataError:
-        """The sentence for a file that is read whole."""
         return DataError(f"{name}, line {self.line:,}: {self.why}; {self.advice}.", code="unreadable-file")
 
 
 def check_width(count: int, name: str) -> None:
-    """Refuse a table of more columns than anybody can name, before its rows are read."""
+    """Refuse a table of too many columns before its rows are read."""
     if count > MOST_COLUMNS:
         raise DataError(
             f"{name} has more than {MOST_COLUMNS:,} columns, which is the most that is read; keep the columns that are "
@@ -104,8 +101,8 @@ def check_width(count: int, name: str) -> None:
 class Head:
     """What stands above the rows of a csv file.
 
-    ``start`` counts the characters, ``line`` the lines up to the first row below the header. Without ``quotes`` a
-    quotation mark is a letter like any other.
+    ``start`` counts characters, ``line`` lines up to the first row below the header. Without ``quotes`` a quotation
+    mark is a letter like any other.
     """
 
     columns: tuple[str, ...]
@@ -193,9 +190,9 @@ def _is_filled(row: list[str]) -> bool:
 def read_rows(
     stream: io.StringIO, delimiter: str, width: int, *, quotes: bool = True, line: int = 0
 ) -> list[list[str]]:
-    """Rows of ``width`` cells; blank lines are passed over and spare empty cells dropped.
+    """Rows of ``width`` cells, without blank lines and spare empty cells; BadRow is raised at the first other one.
 
-    BadRow is raised at the first row that is neither; ``line`` lines stand above the stream.
+    ``line`` lines stand above the stream.
     """
     start = stream.tell()
     with long_cells(), suppress(csv.Error):
@@ -233,7 +230,6 @@ def _bad_width(line: int, count: int, width: int, delimiter: str) -> BadRow:
 
 
 def to_columns(names: Sequence[str], rows: list) -> dict[str, list]:
-    """Rows turned into named columns."""
     if {*map(len, rows)} - {len(names)}:
         raise ValueError(f"Rows of another width than the {len(names)} columns.")
     # Not zip(*rows): it makes an argument of every row, and the garbage collector then looks at all of them in turn.
@@ -246,10 +242,10 @@ _readers: dict[str, Any] = {"count": 0, "limit": 0, "collecting": False}
 
 @contextmanager
 def long_cells() -> Iterator[None]:
-    """Lift the csv module's limit of 131,072 characters a cell, and let the garbage collector rest.
+    """Lift the csv module's limit of 131,072 characters a cell, and pause the garbage collector.
 
-    Many small lists make the collector look at all of them again and again, for nothing. Both settings are one for the
-    whole process: they are put back when the last reader is done, whichever thread that is in.
+    It would look at many small lists again and again. Both settings hold for the process: they are put back when the
+    last reader, in any thread, is done.
     """
     with _readers_lock:
         if not _readers["count"]:
@@ -405,7 +401,7 @@ def _excess(error: Exception) -> str:
 
 
 def whole_characters(value: Any, text: str) -> Any:
-    """What was read from JSON without halves of surrogate pairs, which JSON may hold and no file can."""
+    """What was read from JSON, without halves of surrogate pairs, which no file can hold."""
     if "\\ud" not in text and "\\uD" not in text:
         return value
     return json.loads(mend_surrogates(json.dumps(value, ensure_ascii=False)))
@@ -422,5 +418,4 @@ def record_names(records: Iterable[dict], name: str) -> tuple[str, ...]:
 
 
 def empty_table(name: str) -> DataError:
-    """The refusal of a file without rows."""
     return DataError(f"{name} is empty; a table with a header is expected.", code="empty-file")

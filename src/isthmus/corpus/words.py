@@ -24,10 +24,9 @@ _WEIGHT_NAMES = ("weight", "score")
 def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str, float]]:
     """Labelled words of a table, as ``word_labels`` takes them: word to {class: weight}.
 
-    The columns are ``word``, ``label`` and optionally ``weight``; a row without a weight counts 1, and a negative
-    weight speaks against the class. One word may have several rows with different classes if their weights are below 1;
-    otherwise they contradict each other and the file is refused. ``blanks``: pass over words without a label instead of
-    refusing.
+    The columns are ``word``, ``label`` and optionally ``weight``, 1 where empty; a negative one speaks against the
+    class. The weights of a word with several classes must be below 1, or the file is refused. ``blanks``: pass over
+    words without a label.
     """
     name = shown_name(Path(path).name)
     table = read_table(path)
@@ -101,10 +100,9 @@ _DESCRIPTION_NAMES = ("words", "description", "keywords", "definition")
 
 
 def read_class_table(path: str | Path) -> dict[str, str]:
-    """Classes of a table and the words or sentence that describe each, empty where there is none.
+    """Classes of a table (column ``class``) and what its columns ``words`` and ``description`` say, '' where nothing.
 
-    The file has a column ``class`` and, optionally, ``words`` or ``description``. Both are joined, and so are several
-    rows of one class: a file may have one word a row.
+    Several rows of one class are joined, so a file may have one word a row.
     """
     name = shown_name(Path(path).name)
     columns = read_table(path)

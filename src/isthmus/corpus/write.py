@@ -63,7 +63,7 @@ def remove_stale_parts(folder: Path) -> int:
 
 
 def is_device(path: Path) -> bool:
-    """Whether the path is a pipe, a socket or a device such as /dev/null: written to, never replaced."""
+    """Whether it is a pipe, a socket or a device: written to, never replaced."""
     mode = _mode_of(path)
     return mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
@@ -81,7 +81,6 @@ def this_host() -> str:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process of this number runs here."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -194,7 +193,7 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Seq
 
 
 def only_columns(added: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
-    """Those of the ``added`` columns that are named, in their own order; all where none is named."""
+    """Those of the ``added`` columns that are named; all where none is."""
     return {name: cells for name, cells in added.items() if not only or name in only}
 
 
@@ -299,7 +298,7 @@ _AT_ONCE = 20_000  # rows
 
 
 def write_body(out: Any, kind: str, columns: Mapping[str, list], guard: FormulaEscaper, *, header: bool = True) -> None:
-    """Write columns as csv, tsv or jsonl into a binary file; csv and tsv with a header, unless it stands elsewhere."""
+    """Write columns as csv, tsv or jsonl into a binary file."""
     if kind == "jsonl":
         write_lines(out, (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)))
         return
@@ -332,10 +331,7 @@ def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
-    """Cells as they stand in a csv file; most need no change.
-
-    A column that was made here has few different values: each is looked at once.
-    """
+    """Cells of a csv file. A column made here has few different values: each is looked at once."""
     kinds = {*map(type, cells)}
     if kinds == {str} and len(set(cells[:1_000])) > 100:
         return [_csv_text(cell, guard) for cell in cells]
@@ -391,7 +387,7 @@ def join_parquet(parts: Sequence[str | os.PathLike], place: str | os.PathLike) -
 
 
 def _parquet_column(polars, values: list):
-    """Numbers, texts, dates and the like as they are; what is mixed, structured or too large becomes text."""
+    """Numbers, texts and dates as they are; what is mixed, structured or too large becomes text."""
     values = [whole_text(value) if isinstance(value, str) else plain(value) for value in values]
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
@@ -443,7 +439,6 @@ def _write_xlsx_cell(sheet: Any, row: int, column: int, value: Any) -> None:
 
 
 def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
-    """Refuse what a sheet would cut off."""
     rows, width = len(next(iter(columns.values()), [])), len(columns) + added
     what = ""
     if rows >= _XLSX_ROWS:

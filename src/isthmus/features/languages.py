@@ -120,9 +120,6 @@ def script_of(text: str) -> str | None:
 def identify_language(text: str) -> str | None:
     """Language of one text as a two-letter code, a script's name where words do not tell, None for no letters.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import identify_language
     >>> identify_language("Der Motor ist laut und die Sitze sind hart")
     'de'
     >>> identify_language("发动机很响"), identify_language("kettle lamp toaster"), identify_language("42")
@@ -165,9 +162,6 @@ def guess_languages(texts: Sequence[str], *, in_order: bool = False) -> dict[str
 
     A collection next to none of whose texts tells (keywords, bags of words) gives the shares of scripts instead.
 
-    Examples
-    --------
-    >>> from isthmus.features.languages import guess_languages
     >>> guess_languages(["the engine is loud and it was hot", "der Motor ist laut und er war heiß", "42"])
     {'de': 0.5, 'en': 0.5}
     """
@@ -176,7 +170,7 @@ def guess_languages(texts: Sequence[str], *, in_order: bool = False) -> dict[str
 
 
 def spread_sample(texts: Sequence[str], number: int, *, in_order: bool = False) -> list[str]:
-    """About so many of the texts, never twice as many, and the same ones in whatever order they come.
+    """About so many of the texts, never twice as many, the same ones in whatever order they come.
 
     ``in_order``: the texts are sorted by content already.
 
@@ -268,7 +262,7 @@ def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[s
 
 
 def _has_function_words(language: str, texts: Sequence[str]) -> bool:
-    """Whether a collection holds any of the small words that every running text in a language holds.
+    """Whether a collection holds any of the small words of every running text in a language.
 
     An identifier names a language for codes and made-up words as well, and that language's rules would merge words that
     only look alike. Languages without a list, or without blanks between words, pass.

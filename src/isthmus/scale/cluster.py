@@ -125,7 +125,7 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
 def write_clusters(
     piece: Piece, job: Job, columns: Columns, model: CrossGuidedKMeans, output: Output, added: dict[str, list]
 ) -> np.ndarray:
-    """Write the rows of a piece with their clusters; how many each cluster has."""
+    """Write the rows of a piece; how many documents each cluster has."""
     directions = cluster_directions(model.cluster_centers_)
     rows = PieceBlock(piece, job, columns).rows
     labels, _ = nearest_centers(rows, model.idf_, directions, model._least_specific)
@@ -136,7 +136,6 @@ def write_clusters(
 
 
 def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans) -> LargeClusters:
-    """Write the target's rows with their clusters, and what the clusters are."""
     columns: dict[str, list] = {
         "cluster": list(range(len(model.cluster_centers_))),
         "cluster_name": name_clusters(model, passes.view.names()),

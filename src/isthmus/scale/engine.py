@@ -44,7 +44,7 @@ class LocalEngine:
     workers = 1
 
     def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
-        """``function(piece, *args)`` of every piece, in their order."""
+        """``function(piece, *args)`` of every piece, in order."""
         return self._run(function, pieces, args, None, phase)
 
     def sum(
@@ -67,9 +67,8 @@ class LocalEngine:
 class DaskEngine(LocalEngine):
     """The same passes on the workers of a dask cluster; ``owned`` is closed at the end.
 
-    Workers read shards and write their blocks' files themselves; what travels is the sums. Arguments of a pass are a
-    task of their own: workers fetch them once from each other, and if the worker that holds them dies, the scheduler
-    makes them again.
+    Workers read shards and write their blocks' files; only sums travel. Arguments of a pass are a task of their own, so
+    that the scheduler makes them again if the worker that holds them dies.
     """
 
     def __init__(self, client: Any, owned: Sequence[Any] = ()):
@@ -163,7 +162,7 @@ def run_group(
 
 
 def _on_worker(function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None) -> tuple[Any, list]:
-    """As :func:`run_group`, with what was warned of: the run says it, in its own way."""
+    """As :func:`run_group`, with what was warned of."""
     with warnings.catch_warnings(record=True) as caught:
         result = run_group(function, group, args, add)
     return result, [caution.message for caution in caught]
@@ -176,13 +175,12 @@ def _add_noted(add: Callable, parts: Sequence[tuple[Any, list]]) -> tuple[Any, l
 
 
 def warn_again(cautions: Iterable[Any]) -> None:
-    """What a worker warned of becomes a warning of the run."""
     for caution in cautions:
         warnings.warn(caution, stacklevel=2)
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:
-    """A cluster of processes on this machine, one thread each, which restarts workers that die."""
+    """One thread per process; workers that die are restarted."""
     dask = import_optional("dask", "engine='dask'", extra="scale")
     distributed = import_optional("distributed", "engine='dask'", extra="scale")
     # A worker that is killed is no reason to give up a task: only a task that kills every worker is.

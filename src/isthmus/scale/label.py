@@ -182,8 +182,6 @@ def label_in_blocks(request: LabelRequest, sources: Files, target: Files, **wher
 
 
 class LabelRun(Run[LabelRequest]):
-    """A labelling, step by step."""
-
     def __init__(self, *given: Any):
         super().__init__(*given)
         self.output = replace(self.output, add=self.request.add)
@@ -193,7 +191,6 @@ class LabelRun(Run[LabelRequest]):
         self.candidates: Candidates | None = None  # tried on the sample, where methods vote
 
     def label(self) -> LargeResult:
-        """Labels for the target, written."""
         topic = self.look()
         named = None if self.request.method == "auto" else get_method(self.request.method)
         self.survey([] if named and named.texts else [(named or get_method("nbc")).reading(topic)])
@@ -260,7 +257,7 @@ class LabelRun(Run[LabelRequest]):
         return self.views[view.name]
 
     def _plain_labels(self, trust: Trust) -> PlainLabels | None:
-        """What plain methods say about the documents, where an accuracy is expected of the labels."""
+        """Labels of plain methods, where an accuracy is expected."""
         if trust.judge is None or trust.expected.estimate is None:
             return None
         return plain_labels(trust, self._sample_view(trust), self.target_sample, self.classes)
@@ -312,7 +309,7 @@ class LabelRun(Run[LabelRequest]):
         return result
 
     def write_bad_rows(self, path: Path) -> None:
-        """Rows that could not be read, in the order of the files."""
+        """In the order of the files."""
         with whole_file(path) as part, open(part, "w", encoding="utf-8") as out:
             for piece in self.pieces:
                 for row in unpack(self.store.load(f"facts/{piece.number}")["bad"]):
@@ -339,9 +336,8 @@ def take_census(
 ) -> Census:
     """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels.
 
-    Confidences are counted for documents that nobody disputes and for those in dispute, first of all documents, then
-    of those that may pass without review. Labels, and last the sums from which class shares are estimated, leave out
-    documents without a text.
+    Confidences are counted for undisputed and disputed documents, first of all, then of those that may pass without
+    review. Labels, and the sums for class shares, leave out documents without a text.
     """
     scores, no_known_terms = model.piece_scores(piece, job)
     probabilities = trust.probabilities(scores)
@@ -373,7 +369,7 @@ def write_labels(
     trust: Trust,
     budget: float,
 ) -> tuple[int, int]:
-    """Write the labelled rows of a piece; cells guarded and documents to review."""
+    """Write the labelled rows of a piece; numbers of guarded cells and of documents to review."""
     held = job.store.load(f"labelled/{piece.number}")
     names = np.array([group["group"] for group in trust.novel] + [""], dtype=object)
     low = held["steps"] < limits[held["disputed"].astype(int)]

@@ -65,7 +65,6 @@ class PieceBlock:
 
 
 def on_block(piece: Piece, job: Job, columns: Columns, function: Callable[..., Any], *args: Any) -> Any:
-    """An estimator's statistics of a piece."""
     return function(PieceBlock(piece, job, columns), *args)
 
 
@@ -138,7 +137,7 @@ class FittedMethod:
 
 @dataclass
 class VotingModel:
-    """Weighted geometric mean of several methods' probabilities, as :func:`isthmus.choose.combined.pool`."""
+    """Weighted geometric mean of probabilities, as :func:`isthmus.choose.combined.pool`."""
 
     members: dict[str, Model]
     weights: dict[str, float]

@@ -47,7 +47,6 @@ class Output:
         return names_file(self.place)
 
     def kind_of(self, piece: Piece) -> str:
-        """Format of the rows of a piece."""
         format = written_format(self.place) if self.is_file else None
         return piece.block.shard.kind if format is None else format.name
 
@@ -62,7 +61,6 @@ def names_file(place: str) -> bool:
 
 
 def check_places(output: str, inputs: Sequence[str]) -> None:
-    """Refuse an output that is an input, or that could not be written in blocks."""
     for path in inputs:
         if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise UsageError(f"{output!r} is an input of this run; give another name.", code="output-unwritable")
@@ -80,7 +78,7 @@ def check_places(output: str, inputs: Sequence[str]) -> None:
 
 
 def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, list]) -> int:
-    """The labelled rows of a piece, without a header; how many cells were changed for the sake of spreadsheets."""
+    """The labelled rows of a piece, without a header; number of guarded cells."""
     kind = output.kind_of(piece)
     added = only_columns(added, output.add)
     guard = FormulaEscaper(output.spreadsheet_safe)
@@ -101,7 +99,7 @@ def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, lis
 
 
 def assemble(output: Output, pieces: Sequence[Piece], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
-    """Files of the parts: one in all, or one for each input file under its own name; a row of the manifest for each."""
+    """Join the parts to one file, or one for each input file; a row of the manifest for each."""
     if output.is_file:
         _check_same_columns(output, pieces)
         place = Path(output.place)
@@ -117,7 +115,7 @@ def assemble(output: Output, pieces: Sequence[Piece], added: Sequence[str], forc
 
 
 def output_names(paths: Sequence[str]) -> dict[str, str]:
-    """A name in the output folder for each input file: its own, or with its folder's where two are called alike."""
+    """A name in the output folder for each input file: its own, or with its folder's where two are alike."""
     names: dict[str, str] = {}
     for path in paths:
         name, parent = Path(path).name, Path(path).resolve().parent
@@ -179,8 +177,8 @@ def work_folder(place: str) -> Path:
 def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) -> Path:
     """The run's folder, empty or with what the same run left; two runs never share one.
 
-    Refused: an output that exists, without ``force``; a stopped run, without ``resume`` or ``force``; and to resume a
-    run whose inputs or options were others.
+    Refused: an output that exists, without ``force``; a stopped run, without ``resume`` or ``force``; resuming with
+    other inputs or options.
     """
     work, path = work_folder(place), Path(place)
     finished = path.is_file() if names_file(place) else (path / MANIFEST).is_file()

@@ -35,7 +35,6 @@ class Piece:
 
 
 def by_shard(pieces: Iterable[Piece]) -> dict[str, list[Piece]]:
-    """The pieces of each file, by its path."""
     found: dict[str, list[Piece]] = {}
     for piece in pieces:
         found.setdefault(piece.block.shard.path, []).append(piece)
@@ -44,7 +43,7 @@ def by_shard(pieces: Iterable[Piece]) -> dict[str, list[Piece]]:
 
 @dataclass
 class Job:
-    """What every pass must know: where things are kept, and which columns are read. Small: it travels."""
+    """What every pass must know. Small: it travels."""
 
     store: Store
     columns: dict[str, ColumnRoles]
@@ -66,7 +65,7 @@ class Job:
         return self.read(piece).texts(self.columns[piece.side].text)
 
     def tokens(self, piece: Piece, reading: Reading) -> Tokens:
-        """Terms of a piece; made again where the first pass did not need them or their file is gone."""
+        """Terms of a piece; made again where they were not kept."""
         make_tokens(piece, self, reading)
         name = f"tokens/{reading.name}/{piece.number}"
         held = self.store.load(name)
@@ -75,7 +74,7 @@ class Job:
         return Tokens(held["terms"], held["ids"], held["ends"], held["solo"])
 
     def term_counts(self, piece: Piece, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Packed terms of a piece whose hash falls into these parts, and in how many of its documents each occurs."""
+        """Packed terms of a piece whose hash falls into these parts, and their document frequencies in it."""
         name = f"tokens/{reading.name}/{piece.number}"
         starts = self.store.read_slice(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
         terms = self.store.read_slice(name, "terms", *starts[0, [first, last]].tolist())
@@ -94,7 +93,7 @@ TERM_PARTS = 64  # by a hash of the term; a part of all pieces together is merge
 
 
 def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
-    """Keep the terms of a piece, those of each part together; how many different ones there are."""
+    """Keep the terms of a piece, those of each part together; number of different ones."""
     starts = packed_starts(tokens.terms)
     part = hash_parts(tokens.terms, len(starts) - 1, TERM_PARTS)
     order = np.argsort(part, kind="stable")
@@ -115,7 +114,7 @@ def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
 
 
 def make_tokens(piece: Piece, job: Job, reading: Reading) -> int:
-    """Terms of a piece, where the first pass did not keep them; how many different ones there are."""
+    """Terms of a piece that the first pass did not keep; number of different ones."""
     name = f"tokens/{reading.name}/{piece.number}"
     if not job.store.has(name):
         return save_tokens(job.store, name, read_tokens(job.texts(piece), reading))
@@ -133,7 +132,6 @@ class Facts:
 
     @classmethod
     def from_json(cls, content: Any) -> Facts:
-        """Facts of a block that a stopped run has read."""
         try:
             sample = {
                 side: [(int(key), text, label) for key, text, label in rows] for side, rows in content["sample"].items()
@@ -154,8 +152,7 @@ class Facts:
 def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str, int]) -> Facts:
     """Read a piece, keep its terms and labels, and draw its part of the sample.
 
-    A document is drawn if the hash of its text lies below the limit of its side: neither blocks nor their order
-    matter.
+    A document is drawn if the hash of its text lies below the limit of its side.
     """
     done = f"facts/{piece.number}"
     if job.store.has(done) and all(job.store.has(f"tokens/{reading.name}/{piece.number}") for reading in readings):
@@ -189,7 +186,7 @@ def _pack_labels(labels: list[str | None]) -> dict[str, np.ndarray]:
 
 
 def load_codes(store: Store, piece: Piece, classes: np.ndarray) -> np.ndarray:
-    """Class of each document of a source piece, -1 where there is no label."""
+    """Class of each document of a source piece, -1 without a label."""
     held = store.load(f"labels/{piece.number}")
     names = unpack(held["names"])
     place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)

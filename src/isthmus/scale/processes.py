@@ -59,8 +59,8 @@ class ProcessEngine(LocalEngine):
     ) -> Iterator[tuple[int, Any]]:
         """Results by the piece's place, or each worker's sum, as they come.
 
-        After an error no further piece is begun, and of several the one of the first piece is raised: which worker was
-        quicker changes nothing.
+        After an error no further piece is begun; of several, the one of the first piece is raised, whichever worker was
+        quicker.
         """
         meter = Meter(phase, pieces)
         opening = pickle.dumps((function, args, add), protocol=pickle.HIGHEST_PROTOCOL)
@@ -103,8 +103,6 @@ class ProcessEngine(LocalEngine):
 
 
 class _Worker:
-    """One process, and what is said to it."""
-
     def __init__(self) -> None:
         # A session of its own: Ctrl-C reaches this process alone, which then ends its workers.
         self._process = subprocess.Popen(
@@ -124,7 +122,7 @@ class _Worker:
             raise self._lost() from None
 
     def ask(self, piece: Any) -> tuple[Any, list[Warning]]:
-        """What the worker answers about a piece, or its sum where there is none, and what it warned of."""
+        """The answer about a piece, or the sum where there is none, and its warnings."""
         self.send(pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL))
         try:
             well, answer, cautions = pickle.load(self._process.stdout)  # type: ignore[arg-type]
@@ -152,7 +150,7 @@ class _Worker:
 
 
 def serve() -> None:
-    """What a worker does: for every pass, answer about pieces until there are none, then send the sum."""
+    """The worker's loop: for every pass, answer about pieces until there are none, then send the sum."""
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the answers

@@ -36,12 +36,12 @@ class Reading:
 
     @property
     def spared(self) -> bool:
-        """Whether words stay as they are written: stems and stop words cost English verdicts more than they bring."""
+        """Whether words stay as written: stems and stop words cost English verdicts more than they bring."""
         return self.sentiment and self.languages[0] == "en"
 
     @property
     def most_documents(self) -> float:
-        """Share of documents above which a term counts as a stop word, where no list of them is kept."""
+        """Share of documents above which a term is a stop word, where no list is kept."""
         language = self.languages[0]
         unlisted = language != "other" and language not in UNSPACED and not stop_words(language)
         return EVERYWHERE if unlisted and not self.sentiment else 1.0
@@ -59,8 +59,8 @@ def choose_reading(texts: Sequence[str], *, analyzer: str = "auto", language: st
 class Tokens:
     """Terms of a block's documents in their order, as numbers of the block's own distinct terms.
 
-    ``terms`` are packed (:func:`isthmus.features.term_table.pack_texts`). ``solo`` says of each whether it stands for a
-    whole word, so that it may form a pair; empty where all do.
+    ``terms`` are packed (:func:`isthmus.features.term_table.pack_texts`). ``solo``: which are whole words and may form
+    pairs; empty where all are.
     """
 
     terms: np.ndarray
@@ -116,7 +116,7 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
 def _number_words(texts: Sequence[str], words: WordAnalyzer) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Different words, the words of all documents as numbers of these, and where each document ends.
 
-    Documents of plain letters are read as bytes, many times as fast as by a pattern; the others as in memory.
+    Plain letters are read as bytes, many times as fast as by a pattern.
     """
     language = words.languages[0]
     is_plain = np.array([text.isascii() for text in texts], dtype=bool)

@@ -13,10 +13,10 @@ from isthmus.exceptions import UsageError
 
 @dataclass(frozen=True)
 class LargeMethod:
-    """A method for large inputs: an estimator with ``fit_passes``, set as its recipe, and the words it reads.
+    """An estimator with ``fit_passes``, set as its recipe, and the words it reads.
 
-    ``sentiment``: it reads negations and pairs of words, which verdicts hang on. ``texts``: it makes its features of
-    the texts themselves and needs no vocabulary.
+    ``sentiment``: it reads negations and pairs of words. ``texts``: it makes its features of the texts and needs no
+    vocabulary.
     """
 
     name: str
@@ -31,7 +31,6 @@ class LargeMethod:
         return replace(topic, sentiment=self.sentiment, pairs=self.sentiment)
 
     def make(self, random_state: int | None) -> Any:
-        """The estimator, not fitted."""
         made = getattr(import_module(f"isthmus.classify.{self.module}"), self.estimator)(**self.options)
         if "random_state" in made.get_params():
             made.set_params(random_state=random_state)
@@ -54,7 +53,6 @@ METHODS = {
 
 
 def get_method(name: str) -> LargeMethod:
-    """The large method of that name, or an error that lists them."""
     if name in METHODS:
         return METHODS[name]
     near = difflib.get_close_matches(str(name), METHODS, n=1)

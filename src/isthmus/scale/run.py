@@ -62,7 +62,7 @@ def running(
 
 @dataclass(frozen=True)
 class _File:
-    """A file to be cut, before it has pieces; its bytes stand for rows in the progress."""
+    """A file to be cut; its bytes stand for rows in the progress."""
 
     path: str
     rows: int
@@ -76,8 +76,6 @@ def _cut(file: _File) -> list[Block]:
 
 
 class Run(Generic[Asked]):
-    """One run, step by step."""
-
     set_aside = False  # rows that cannot be read
     any_groups = True  # whether labels may be anything, not classes alone
 
@@ -92,7 +90,6 @@ class Run(Generic[Asked]):
 
     @property
     def replace(self) -> bool:
-        """Whether an output that exists is replaced."""
         return self.request.force or self.request.resume
 
     def look(self) -> Reading:

@@ -70,14 +70,13 @@ def block_request(kind: type[Kind], output: str | os.PathLike, spreadsheet_safe:
 
 
 def check_request(request: Request) -> None:
-    """Refuse what a run in blocks cannot do; limits of single options are those of the request."""
     check_seed(request.seed)
     if request.analyzer == "chars":
         raise UsageError("analyzer='chars'; large inputs are read as words, bigrams or trigrams, or auto.")
 
 
 def make_plan(request: Request, paths: Paths) -> dict[str, Any]:
-    """What makes a run the same run: options, version, and names, sizes and times of the inputs."""
+    """What tells runs apart: options, version, and names, sizes and times of the inputs."""
     files: dict[str, list] = {}
     for side, names in paths.items():
         for path in names:

@@ -44,11 +44,11 @@ class MemoryStore:
 
 
 class FolderStore:
-    """Arrays by name, a file each; a file appears whole or not at all, so a worker may be killed at any moment.
+    """Arrays by name, a file each, whole or not at all: a worker may be killed at any moment.
 
-    A file is a sequence of arrays in numpy's format: their names first, then each of them. A slice of one array can be
-    read by itself. Nothing is ever unpickled; a file that is damaged, or that another program wrote, is refused.
-    ``resumed``: files of a stopped run may lie there, so what is read is looked at before loops run over it.
+    A file holds the names of its arrays, then each in numpy's format, so that a slice of one can be read. Nothing is
+    ever unpickled; a damaged or foreign file is refused. ``resumed``: files of a stopped run may lie there, so what is
+    read is looked at before loops run over it.
     """
 
     def __init__(self, folder: str | Path, resumed: bool = False):
@@ -102,7 +102,7 @@ def write_arrays(out: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
 
 
 def _read_header(file: Any, size: int) -> tuple[np.dtype, tuple[int, ...]]:
-    """Type and shape of the array that begins here; its bytes must lie within the file."""
+    """Type and shape of the array that begins here, checked against the file's size."""
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("written by another program")
     shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
@@ -132,7 +132,7 @@ Store = MemoryStore | FolderStore
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A hidden file beside ``path`` that takes its place when the block ends well; errors become one sentence."""
+    """A hidden file beside ``path`` that takes its place when the block ends well."""
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +146,6 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def trouble(path: Path, error: OSError) -> DataError:
-    """What the system said about a file that could not be written."""
     return DataError(
         f"{str(path)!r} cannot be written ({error.strerror or error}); nothing half-written is left. Make room or "
         "permission, then continue with resume=True.",

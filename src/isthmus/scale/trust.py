@@ -37,8 +37,6 @@ STEPS = 10_000  # confidences are written with four digits
 
 @dataclass
 class Trust:
-    """How far the labels of a large run can be trusted."""
-
     expected: AccuracyEstimate
     power: float = 1.0  # to which probabilities are raised, so that the sample's mean confidence is what is expected
     offsets: np.ndarray | None = None  # added to the scores of the classes, where labels follow shares that moved
@@ -60,10 +58,7 @@ class Trust:
 
 @dataclass
 class SampleLearner:
-    """A linear learner of the sample's words, which tells the place of every document of the run.
-
-    It reads rows that the run has kept, so that texts are not read again.
-    """
+    """A linear learner of the sample's words; it reads rows that the run has kept, not texts."""
 
     rows: tuple[str, int]
     column: np.ndarray  # of the sample's vocabulary, for each column of the rows; -1 for none
@@ -117,7 +112,7 @@ def group_learner(trust: Trust, view: View) -> SampleLearner:
 
 
 def plain_labels(trust: Trust, view: View, texts: list[str], classes: np.ndarray) -> PlainLabels:
-    """What the plain methods of memory say about documents beyond the sample, and about its ``texts``."""
+    """Labels of the plain methods for documents beyond the sample, and for its ``texts``."""
     judge = trust.judge
     assert judge is not None
     learners = []
@@ -143,7 +138,7 @@ def _sample_learner(trust: Trust, view: View, learner: Any, places: np.ndarray) 
 
 
 def linear_scores(learner: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Weights (terms × places) and bias by which a linear classifier, or naive Bayes, scores its classes."""
+    """Weights (terms × places) and bias of a linear classifier or of naive Bayes."""
     if not hasattr(learner, "coef_"):
         return learner.feature_log_prob_.T, np.zeros(len(learner.classes_))
     weights, bias = learner.coef_.T, learner.intercept_
@@ -163,7 +158,7 @@ class Sample:
 
 
 def weigh_method(sample: Sample, scores: np.ndarray, options: dict[str, Any]) -> Trust:
-    """What the sample says about one method fitted on everything: ``scores`` are its scores of the target's sample."""
+    """What the sample says about one method; ``scores`` are those of the target's sample."""
     probabilities = softmax(scores)
     labels = sample.classes[probabilities.argmax(axis=1)]
     texts = TransferTexts.of(sample.texts, np.array(sample.labels, dtype=object), sample.target)
@@ -178,8 +173,7 @@ def weigh_method(sample: Sample, scores: np.ndarray, options: dict[str, Any]) ->
 def weigh_vote(sample: Sample, scores: np.ndarray, candidates: Candidates, n_source: int) -> Trust:
     """What the sample says about a vote of methods fitted on everything, as ``choose.choice.decide`` in memory.
 
-    ``candidates`` are the methods that were tried on the sample, beside which its labels are judged. ``n_source``:
-    labelled documents of the source.
+    ``candidates`` were tried on the sample; ``n_source``: labelled documents of the source.
     """
     classes = sample.classes
     probabilities = softmax(scores)
@@ -205,7 +199,6 @@ def weigh_vote(sample: Sample, scores: np.ndarray, candidates: Candidates, n_sou
 
 
 def _assessed(trust: Trust, sample: Sample, labels: np.ndarray, probabilities: np.ndarray) -> Trust:
-    """With new groups, and with what to know first."""
     followed = trust.offsets is not None
     known = np.array(sample.labels, dtype=object)
     warnings = assess(trust.judge, known, labels, probabilities, sample.classes, followed=followed)
@@ -222,9 +215,8 @@ def _assessed(trust: Trust, sample: Sample, labels: np.ndarray, probabilities: n
 def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, surest: float = 1.0) -> np.ndarray:
     """Steps of confidence below which documents are reviewed, so that the others keep within the budget.
 
-    As ``review_mask`` in memory: documents are accepted from the surest down, those in dispute last and as wrong.
-    Documents of one confidence are accepted together or not at all. ``counts`` are the numbers of documents at each
-    step, of those that nobody disputes and of those in dispute.
+    As ``review_mask`` in memory: documents are accepted from the surest down, those in dispute last and as wrong; those
+    of one confidence together or not at all. ``counts``: documents at each step, undisputed and disputed.
 
     >>> counts = np.zeros((2, 10_001), dtype=np.int64)
     >>> counts[0, [9_900, 9_500, 6_000, 5_000]] = 1

@@ -48,7 +48,6 @@ class View:
         return smooth_idf(self.frequency, self.n_documents)
 
     def names(self) -> list[str]:
-        """Names of all columns."""
         width = max(1, len(self.terms))
         return self.terms + [f"{self.terms[key // width]} {self.terms[key % width]}" for key in self.pairs.tolist()]
 
@@ -60,13 +59,11 @@ class View:
         return self._index.find(packed).astype(np.int64)
 
     def count(self, tokens: Tokens) -> RowBlock:
-        """Rows of documents over the vocabulary."""
         column = self.column_of(tokens.terms)
         indptr, indices, counts = count_rows(tokens.ids, tokens.ends, tokens.solo, column, self.pairs, len(self.terms))
         return RowBlock(indptr, indices, counts, self.n_columns)
 
     def count_texts(self, texts: Sequence[str]) -> RowBlock:
-        """Rows of texts over the vocabulary."""
         return self.count(read_tokens(texts, self.reading))
 
     def __getstate__(self) -> dict:
@@ -79,8 +76,7 @@ class View:
 def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int) -> View:
     """The terms in enough documents, with exact frequencies, in bounded memory.
 
-    The terms are merged in parts by a hash, and each part is pruned where it is merged. A term of a piece is read
-    once, in its part, so the cost of a document does not grow with their number.
+    Terms are merged, and pruned, in parts by a hash; each term of a piece is read once, in its part.
     """
     least = _least_documents(n_documents)
     most = reading.most_documents * n_documents
@@ -110,7 +106,7 @@ def _least_documents(n_documents: int) -> int:
 
 @dataclass(frozen=True)
 class _PartGroup:
-    """Parts of the terms that are merged at once; its share of the documents stands for it in the progress."""
+    """Parts that are merged at once; its share of the documents stands for it in the progress."""
 
     first: int
     last: int
@@ -126,7 +122,7 @@ def _part_groups(n_groups: int, n_documents: int) -> list[_PartGroup]:
 def _merge_terms(
     group: _PartGroup, job: Job, pieces: Sequence[Piece], reading: Reading, least: int, most: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Terms of some parts, packed, and their document frequencies, as far as they are kept."""
+    """Packed terms of some parts that are kept, and their document frequencies."""
     table, counts = TermTable(), np.zeros(0, dtype=np.int64)
     for piece in pieces:
         terms, frequency = job.term_counts(piece, reading, group.first, group.last)
@@ -143,7 +139,7 @@ def _merge_terms(
 
 
 def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, least: int) -> View:
-    """The view with pairs of its words. A pair is no commoner than its words, so none is missed by looking at these."""
+    """The view with pairs of its words: a pair is no commoner than its words, so none is missed."""
     found = []
     total = engine.sum(_pair_total, pieces, job, view, phase="counting word pairs")
     parts = 1 + int(total or 0) // _PAIRS
@@ -211,7 +207,6 @@ def make_rows(piece: Piece, job: Job, view: View, classes: np.ndarray) -> None:
 
 
 def load_rows(piece: Piece, job: Job, name: str, n_columns: int) -> RowBlock:
-    """What :func:`make_rows` kept."""
     place = f"rows/{name}/{piece.number}"
     held = job.store.load(place)
     rows = RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))

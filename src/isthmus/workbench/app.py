@@ -48,7 +48,6 @@ class PlainJson(JSONResponse):
     """JSON that holds any text and no NaN."""
 
     def render(self, content: Any) -> bytes:
-        """The bytes."""
         return json.dumps(to_plain(content), ensure_ascii=True, allow_nan=False, separators=(",", ":")).encode()
 
 
@@ -134,8 +133,6 @@ def add_static(app: FastAPI) -> None:
 
 
 def add_health(app: FastAPI) -> None:
-    """For whatever watches the server."""
-
     @app.get("/health", include_in_schema=False)
     def health() -> Response:
         workspace = app.state.bench.workspace
@@ -155,7 +152,6 @@ class Static(StaticFiles):
     """Files that a browser may keep, asking each time whether they changed."""
 
     def file_response(self, *args: Any, **options: Any) -> Response:
-        """The file, with the permission to keep it."""
         response = super().file_response(*args, **options)
         response.headers["cache-control"] = "no-cache"
         return response

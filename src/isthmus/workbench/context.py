@@ -22,8 +22,6 @@ from isthmus.workspace.schema import OWNER, ROLES
 
 
 class Bench:
-    """One running workbench."""
-
     def __init__(self, workspace: Any, settings: Settings):
         self.workspace, self.settings = workspace, settings
         self.cookies = Cookies(settings)
@@ -114,7 +112,6 @@ def tinted(text: str, words: dict | None, code: int) -> list[tuple[str, str]]:
 
 
 def get_bench(request: Request) -> Bench:
-    """The workbench that answers this request."""
     return request.app.state.bench
 
 
@@ -156,7 +153,6 @@ class Access:
 
     @property
     def workspace(self) -> Any:
-        """The workspace that the project is in."""
         return self.bench.workspace
 
     @property
@@ -165,7 +161,6 @@ class Access:
         return self.person.id
 
     def may(self, role: str) -> bool:
-        """Whether the role is enough."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
 
@@ -205,7 +200,6 @@ WorkspaceOwner = Annotated[Any, Depends(workspace_owner)]
 
 
 def page(request: Request, name: str, /, status: int = 200, access: Access | None = None, **facts: Any) -> HTMLResponse:
-    """A filled template."""
     bench = get_bench(request)
     state = request.state
     text = bench.templates.get_template(name).render(
@@ -226,7 +220,6 @@ def page(request: Request, name: str, /, status: int = 200, access: Access | Non
 
 
 def go_to(access: Access, *parts: str, query: str = "") -> Response:
-    """Send the reader on to a page of the project."""
     return go(access.request, at("projects", access.project.id, *parts) + query)
 
 
@@ -243,5 +236,4 @@ def go(request: Request, address: str) -> Response:
 
 
 def at(*parts: str) -> str:
-    """An address from its parts."""
     return "/" + "/".join(quote(part, safe="") for part in parts)

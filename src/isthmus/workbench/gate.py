@@ -115,7 +115,6 @@ class Gate:
         self._of_strangers: Counter[str] = Counter()  # changes under way, by address
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request in, or answer it here."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return

@@ -177,7 +177,6 @@ def change_own_password(request: Request, person: Person, old: str, password: st
 
 
 def set_role(bench: Bench, person: Person, other: str, role: str) -> Person:
-    """Give somebody else another role."""
     refuse_self(person.id, other)
     return bench.workspace.people.set_role(other, role, by=person.id)
 
@@ -192,12 +191,10 @@ def refuse_self(person: str, other: str) -> None:
 
 
 def may_create(bench: Bench, person: Person) -> bool:
-    """Whether a person may make projects."""
     return not bench.settings.accounts or person.role == OWNER
 
 
 def require_creator(bench: Bench, person: Person) -> None:
-    """Refuse everybody else."""
     if not may_create(bench, person):
         raise HTTPException(403, "Only owners of the workspace can create projects.")
 

@@ -45,7 +45,6 @@ class Cookies:
         self._serializer = URLSafeTimedSerializer(settings.secret, salt="isthmus-session")
 
     def read(self, value: str | None) -> Session | None:
-        """The session of a cookie, or None."""
         if not value:
             return None
         try:
@@ -82,7 +81,6 @@ class PasswordLinks:
         self._serializer = URLSafeTimedSerializer(settings.secret, salt="isthmus-password")
 
     def make(self, person: Any) -> str:
-        """The token of a link."""
         return self._serializer.dumps([person.id, self._stamp(person)])
 
     def read(self, token: str) -> str | None:
@@ -130,7 +128,6 @@ class Passwords:
 
 
 def check_password(password: str) -> None:
-    """Refuse a password that is too short or too long."""
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         raise UsageError(
             f"The password has {len(password):,} characters; use {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}."
@@ -169,7 +166,6 @@ class RateLimiter:
             return times[0] + self.seconds - now if len(times) >= self.most else 0.0
 
     def failed(self, key: str, *, now: float | None = None) -> None:
-        """Note a failure."""
         now = time.monotonic() if now is None else now
         with self._lock:
             times = self._recent(key, now)

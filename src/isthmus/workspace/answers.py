@@ -54,8 +54,6 @@ _BLOCK = 500  # names in one statement
 
 
 class Answers(Part):
-    """What people said about documents."""
-
     def give(
         self,
         document: str,
@@ -193,7 +191,6 @@ _LOCKED = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id == sa.bindparam("docume
 
 
 def check_token(token: Any) -> str | None:
-    """The token of a request, or None."""
     if token is None or token == "":
         return None
     return check_name(token, "token", 64)
@@ -390,7 +387,6 @@ def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
 
 
 def check_threshold(threshold: Any) -> float:
-    """A confidence above which labels are accepted."""
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
         raise UsageError(f"The threshold is {str(threshold)[:40]!r}; give a confidence between 0 and 1.")
     return float(threshold)

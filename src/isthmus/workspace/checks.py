@@ -28,8 +28,6 @@ _NAMED = 500
 
 
 class Checks(LabelledPart):
-    """Random samples of runs."""
-
     def draw(
         self, run: str, n: int | None = None, *, by: str, threshold: float | None = None, seed: int | None = None
     ) -> Check:
@@ -58,7 +56,6 @@ class Checks(LabelledPart):
         return self.get(check)
 
     def get(self, id: str) -> Check:
-        """The check with this id."""
         found = self._first(Check, _WITH_COUNT.where(CHECKS.c.id == str(id)[:64]))
         if found is None:
             raise missing("check")

@@ -63,8 +63,6 @@ _GUESS_TROUBLE = ("no-text-column", "no-label-column", "no-labels")
 
 
 class Collections(Part):
-    """Files of documents in projects."""
-
     def __init__(self, context: Context, files: FileStore):
         super().__init__(context)
         self._files = files
@@ -107,7 +105,6 @@ class Collections(Part):
             return read_columns(data, name, kind, sheet=REVIEW_SHEET, filled="true_label")
 
     def get(self, id: str) -> Collection:
-        """The collection with this id."""
         found = self._first(Collection, _WITH_SIZE.where(COLLECTIONS.c.id == str(id)[:64]))
         if found is None:
             raise missing("collection")
@@ -436,7 +433,6 @@ class Hands(Part):
         return self._all(Hand, query.order_by(HANDS.c.created_at, HANDS.c.id))
 
     def get(self, id: str) -> Hand:
-        """One file of a hand."""
         return self._get(Hand, id)
 
     def remove(self, id: str, *, by: str) -> None:

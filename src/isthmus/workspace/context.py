@@ -26,8 +26,6 @@ _SINGULAR = {"people": "person", "class_names": "name"}  # of other tables, with
 
 @dataclass(frozen=True)
 class Context:
-    """The database and the folder of a workspace."""
-
     db: Database
     folder: Path
 
@@ -57,33 +55,26 @@ def _columns(kind: type, found: tuple[str, ...]) -> list[tuple[str, str]]:
 
 
 class Part:
-    """A part of a workspace: the database, and rows of it as records."""
-
     def __init__(self, context: Context):
         self._db = context.db
 
     def _row(self, table: sa.Table, id: Any) -> Any:
-        """The row with this id."""
         with self._db.reading() as connection:
             return find_row(connection, table, id)
 
     def _get(self, kind: type[Record], id: str) -> Record:
-        """The record with this id."""
         return to_record(kind, self._row(TABLES[kind], id))
 
     def _first(self, kind: type[Record], query: sa.Select, values: Mapping[str, Any] | None = None) -> Record | None:
-        """The first record that a query finds, or None."""
         with self._db.reading() as connection:
             row = connection.execute(query, values).first()
         return None if row is None else to_record(kind, row)
 
     def _all(self, kind: type[Record], query: sa.Select) -> list[Record]:
-        """Every record that a query finds."""
         with self._db.reading() as connection:
             return [to_record(kind, row) for row in connection.execute(query)]
 
     def _dicts(self, query: sa.Select) -> list[dict[str, Any]]:
-        """Every row that a query finds, as a dict."""
         with self._db.reading() as connection:
             return [dict(row._mapping) for row in connection.execute(query)]
 
@@ -113,13 +104,11 @@ def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
 
 
 def count_by(connection: Connection, column: Any, *where: Any) -> dict[Any, int]:
-    """How many rows have each value of a column."""
     query = sa.select(column, sa.func.count()).where(*where).group_by(column)
     return dict(connection.execute(query).all())
 
 
 def set_row(connection: Connection, table: sa.Table, id: str, **values: Any) -> None:
-    """Change the row with this id."""
     connection.execute(table.update().where(table.c.id == id).values(**values))
 
 
@@ -141,7 +130,6 @@ def check_name(name: Any, what: str, longest: int = _NAME) -> str:
 
 
 def check_label(label: Any) -> str:
-    """The name of a class that a person gave."""
     return check_name(label, "class", _LABEL)
 
 
@@ -172,7 +160,6 @@ def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) ->
 
 
 def choose_one(value: Any, allowed: tuple[str, ...], what: str) -> str:
-    """One of the allowed words."""
     if value not in allowed:
         raise UsageError(f"The {what} is {str(value)[:40]!r}; use one of {', '.join(allowed)}.")
     return value
@@ -217,6 +204,5 @@ class Audit(Part):
         return self._all(Event, query)
 
     def note(self, kind: str, *, by: str | None, subject: str = "", **detail) -> None:
-        """Write a line: a sign-in, a refusal, a download."""
         with self._db.writing() as connection:
             note_event(connection, kind, by=by, subject=subject, **detail)

@@ -41,7 +41,6 @@ def new_id() -> str:
 
 
 def utc_now() -> datetime:
-    """The time in UTC."""
     return datetime.now(UTC)
 
 
@@ -87,7 +86,6 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
         with _translated_errors(), self.engine.connect() as connection:
             yield connection
 
@@ -138,7 +136,6 @@ class Database:
             command.upgrade(self._alembic(connection), to)
 
     def revision(self) -> str | None:
-        """At which migration the tables stand."""
         try:
             with self.engine.connect() as connection:
                 return MigrationContext.configure(connection).get_current_revision()
@@ -156,7 +153,6 @@ class Database:
         return config
 
     def close(self) -> None:
-        """Close every connection."""
         self.engine.dispose()
 
 

@@ -95,7 +95,6 @@ def pack_positions(positions: np.ndarray) -> bytes:
 
 
 def unpack_positions(packed: bytes) -> np.ndarray:
-    """The positions that :func:`pack_positions` packed."""
     plain = packed[1:] if packed[:1] == b"\x00" else zlib.decompress(packed)
     return np.cumsum(np.frombuffer(plain, dtype="<u4"), dtype=np.int64)
 
@@ -105,8 +104,6 @@ _MANY = DOCUMENTS.select().where(DOCUMENTS.c.id.in_(sa.bindparam("wanted", expan
 
 
 class Documents(Part):
-    """The texts of collections."""
-
     def page(self, collection: str, *, after: int | None = None, limit: int = 50) -> list[Document]:
         """Documents in the order of the file, after the one at position ``after``."""
         after, limit = check_page(after, limit)
@@ -115,7 +112,6 @@ class Documents(Part):
         return self._all(Document, query.order_by(DOCUMENTS.c.position).limit(limit))
 
     def get(self, id: str) -> Document:
-        """The document with this id."""
         return self._get(Document, id)
 
     def many(self, ids: list[str]) -> list[Document]:
@@ -188,13 +184,11 @@ class RunLabels:
     groups: np.ndarray
 
     def are(self, label: str) -> np.ndarray:
-        """Which documents have this label."""
         code = self.classes.index(label) if label in self.classes else -1
         return self.codes == code
 
     @property
     def names(self) -> np.ndarray:
-        """The label of every document."""
         return np.array(self.classes, dtype=object)[self.codes]
 
 
@@ -217,7 +211,6 @@ class LabelStore:
         folder.mkdir(exist_ok=True)
 
     def of(self, run: str) -> RunLabels:
-        """Labels of a run that is done."""
         if not _ID.fullmatch(run):  # it becomes the name of a file
             raise missing("run")
         with self._lock:

@@ -53,8 +53,6 @@ _OF_A_RUN = ("labels", "codebook", "report", "model")
 
 
 class Exports(Part):
-    """Files for elsewhere."""
-
     def __init__(self, context: Context, collections: Collections, jobs: Jobs):
         super().__init__(context)
         self._context = context
@@ -102,7 +100,6 @@ class Exports(Part):
         return self.get(export)
 
     def get(self, id: str) -> Export:
-        """The export with this id."""
         return self._get(Export, id)
 
     def list(self, project: str) -> builtins.list[Export]:

@@ -38,8 +38,6 @@ class Arrival:
 
 
 class FileStore:
-    """A folder of files named by their SHA-256."""
-
     def __init__(self, folder: Path):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
@@ -85,7 +83,6 @@ class FileStore:
             ) from None
 
     def hash_of(self, path: Path) -> str:
-        """SHA-256 of a file that lies in the store."""
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 

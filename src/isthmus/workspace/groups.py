@@ -47,8 +47,6 @@ _SHOWN = 3
 
 
 class Groups(LabelledPart):
-    """Groups of a run, and the names of classes."""
-
     def list(self, run: str) -> builtins.list[dict[str, Any]]:
         """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
 
@@ -81,7 +79,6 @@ class Groups(LabelledPart):
         return sorted(merged.values(), key=lambda row: -row["documents"])
 
     def rename(self, run: str, group: str, name: str, *, by: str) -> None:
-        """Another name for a group."""
         self.merge(run, [group], name, by=by)
 
     def merge(self, run: str, groups: Sequence[str], name: str, *, by: str) -> None:
@@ -145,7 +142,6 @@ class Groups(LabelledPart):
         return self._dicts(query.order_by(c.number))
 
     def undo_name(self, id: str, *, by: str) -> None:
-        """Take back the renaming of a class."""
         with self._db.writing() as connection:
             row = find_row(connection, CLASS_NAMES, id)
             set_row(connection, CLASS_NAMES, id, undone_at=utc_now(), undone_by=by)
@@ -201,8 +197,6 @@ _EXAMPLES = 5
 
 
 class Words(LabelledPart):
-    """Words that people gave to classes."""
-
     def search(self, project: str, query: str = "", *, limit: int = 50) -> builtins.list[dict[str, Any]]:
         """Words of the target that begin like this, the commonest first: ``word``, ``documents``, ``label``.
 
@@ -271,7 +265,6 @@ class Words(LabelledPart):
             return to_record(Word, find_row(connection, WORDS, id))
 
     def remove(self, project: str, word: str, *, by: str) -> None:
-        """Take a word back."""
         word = check_word(word)
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)

@@ -17,18 +17,14 @@ _ATTEMPTS = 2
 
 
 class Jobs(Part):
-    """The list of work."""
-
     def enqueue(
         self, kind: str, payload: dict[str, Any], *, by: str | None, project: str | None = None, run: str | None = None
     ) -> Job:
-        """Add a job at the end."""
         with self._db.writing() as connection:
             job = add_job(connection, kind, payload, by=by, project=project, run=run)
         return self.get(job)
 
     def get(self, id: str) -> Job:
-        """The job with this id."""
         return self._get(Job, id)
 
     # For the worker
@@ -55,7 +51,6 @@ class Jobs(Part):
             return bool(connection.scalar(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)))
 
     def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:
-        """The job is done."""
         return self._end(id, DONE, result=plain_detail(result))
 
     def fail(self, id: str, error: str, code: str = "failed") -> Job:

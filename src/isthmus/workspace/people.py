@@ -45,8 +45,6 @@ _CAN_SIGN_IN = sa.and_(PEOPLE.c.password_hash.is_not(None), ~PEOPLE.c.disabled)
 
 
 class People(Part):
-    """Who works in the workspace."""
-
     def create(self, name: str, password_hash: str | None, role: str = OWNER, *, by: str | None = None) -> Person:
         """A new account; names are unique, whatever their case."""
         with self._db.writing() as connection:
@@ -65,11 +63,9 @@ class People(Part):
             return self.by_name(LOCAL_NAME) or self.local()
 
     def get(self, id: str) -> Person:
-        """The person with this id."""
         return self._get(Person, id)
 
     def by_name(self, name: str) -> Person | None:
-        """The person of this name, or None."""
         return self._first(Person, _BY_NAME, {"name": fold_name(name)})
 
     def list(self) -> builtins.list[Person]:
@@ -108,7 +104,6 @@ class People(Part):
         return self.get(id)
 
     def enable(self, id: str, *, by: str | None) -> Person:
-        """Open a closed account again."""
         return self._change(id, by, "person enabled", disabled=False)
 
     def set_password(self, id: str, password_hash: str, *, by: str | None) -> Person:
@@ -116,7 +111,6 @@ class People(Part):
         return self._change(id, by, "password changed", password_hash=password_hash, session_key=new_id())
 
     def end_sessions(self, id: str, *, by: str | None) -> Person:
-        """End every session of a person."""
         return self._change(id, by, "sessions ended", session_key=new_id())
 
     def behind(self, id: str, stamp: str, session: str) -> Person | None:
@@ -280,7 +274,6 @@ class Projects(Part):
         return self.get(project)
 
     def get(self, id: str) -> Project:
-        """The project with this id."""
         return self._get(Project, id)
 
     def list(self, user: str | None = None, *, archived: bool = False) -> builtins.list[Project]:
@@ -293,7 +286,6 @@ class Projects(Part):
         return self._all(Project, query)
 
     def rename(self, id: str, name: str, *, by: str) -> Project:
-        """Another name."""
         return self._change(id, by, "project renamed", name=check_name(name, "project"))
 
     def archive(self, id: str, *, by: str | None, archived: bool = True) -> Project:

@@ -32,8 +32,6 @@ _SKIPPED = 1_000_000_000  # added to the rank of a document that somebody passed
 
 
 class Queue(Part):
-    """Who reads what next."""
-
     def next(self, run: str, user: str, n: int = 1) -> list[Prediction]:
         """The next documents for a person: those in their hands already, then the first that nobody has.
 
@@ -197,7 +195,6 @@ def find_seconds(
 
 
 def lease_seconds(connection: Connection, documents: list[str], user: str, until: datetime) -> None:
-    """Give documents into the hands of their second reader."""
     connection.execute(_LEASE, {"documents": documents, "user": user, "until": until})
 
 

@@ -86,7 +86,6 @@ def _texts_of(context: Context, run: Run) -> dict[str, TextCollection]:
 
 
 def load_result(context: Context, run: str, *, base: bool = False) -> LabelResult:
-    """The saved result of a run."""
     return load(context.find_model(run, base=base), kind="label")
 
 

@@ -68,8 +68,6 @@ _DEFAULTS: dict[str, Any] = {
 
 
 class Runs(LabelledPart):
-    """Labellings and diagnoses of a project."""
-
     def start(
         self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
     ) -> Run:
@@ -124,7 +122,6 @@ class Runs(LabelledPart):
         return self.get(new)
 
     def get(self, id: str) -> Run:
-        """The run with this id."""
         return self._get(Run, id)
 
     def list(self, project: str, *, kind: str | None = LABEL) -> builtins.list[Run]:
@@ -140,14 +137,12 @@ class Runs(LabelledPart):
         return self._first(Run, query.order_by(RUNS.c.number.desc()).limit(1))
 
     def job(self, run: str) -> Job:
-        """The job that makes a run."""
         query = JOBS.select().where(JOBS.c.run_id == run, JOBS.c.kind == "run").order_by(JOBS.c.created_at.desc())
         with self._db.reading() as connection:
             find_row(connection, RUNS, run)
             return to_record(Job, connection.execute(query.limit(1)).one())
 
     def rename(self, id: str, name: str, *, by: str) -> Run:
-        """Another name for people."""
         name = check_name(name, "run")
         with self._db.writing() as connection:
             run = find_row(connection, RUNS, id, lock=True)
@@ -254,7 +249,6 @@ class Runs(LabelledPart):
         return forecast_answers(labels.confidence, labels.review, ahead, budget, texts, given=given)
 
     def prediction(self, run: str, document: str) -> Prediction:
-        """What the run says about one document."""
         found = self._first(Prediction, _PREDICTION, {"run": run, "document": document})
         if found is None:
             raise DataError("The run has no such document; it may belong to another run.", code="not-found")
@@ -436,7 +430,6 @@ def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
 
 
 def read_table(connection: Connection, run: str, name: str) -> Any:
-    """A table that a run left, or None."""
     query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
     return connection.scalar(query)
 

@@ -202,7 +202,6 @@ def stop_worker(process: subprocess.Popen, patience: float = 10.0) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run as a process of its own."""
     parser = argparse.ArgumentParser(prog="isthmus.workspace.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--parent", type=int, help="end when this process has ended")

@@ -21,7 +21,6 @@ def part(access: Access, name: str, /, **facts: Any) -> HTMLResponse:
 
 
 def navigation(access: Access) -> list[tuple[str, list[dict[str, Any]]]]:
-    """The links at the side, in the order of the work."""
     links = (
         ("Prepare", (("", "Overview"), ("data", "Data"), ("diagnosis", "Diagnosis"))),
         ("Label", (("runs", "Runs"), ("documents", "Documents"), ("groups", "Groups"))),

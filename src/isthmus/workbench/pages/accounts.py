@@ -32,7 +32,6 @@ def enter(request: Request, person: Person, address: str = "/projects") -> Respo
 
 @router.get("/sign-in")
 def sign_in_form(request: Request, bench: BenchNow, next: str = "/projects"):
-    """The form."""
     if request.state.person is not None:
         return RedirectResponse(safe_next(next), status_code=303)
     return page(request, "sign_in", trouble="", name="", next=safe_next(next))
@@ -40,7 +39,6 @@ def sign_in_form(request: Request, bench: BenchNow, next: str = "/projects"):
 
 @router.post("/sign-in")
 def sign_in(request: Request, bench: BenchNow, name: Field = "", password: Field = "", next: Field = "/projects"):
-    """Try a name and a password."""
     require_accounts(bench)
     trouble = "The name or the password is wrong."
     status = 401
@@ -73,7 +71,6 @@ def join_form(request: Request, bench: BenchNow, token: str):
 
 @router.post("/join/{token}")
 def join(request: Request, bench: BenchNow, token: str, name: Field = "", password: Field = ""):
-    """Make the account that an invitation is for."""
     require_accounts(bench)
     try:
         return enter(request, service.join(request, token, name, password))
@@ -83,7 +80,6 @@ def join(request: Request, bench: BenchNow, token: str, name: Field = "", passwo
 
 @router.get("/people")
 def people(request: Request, bench: BenchNow, person: WorkspaceOwner):
-    """Accounts."""
     return people_page(request, bench, person)
 
 
@@ -97,14 +93,12 @@ def people_page(request: Request, bench: Bench, person: Person, *, token: str = 
 
 @router.post("/people/invitations")
 def invite(request: Request, bench: BenchNow, person: WorkspaceOwner, role: Field = "reviewer", project: Field = ""):
-    """Make a link that works once."""
     token = service.invite(bench, person, role, project)
     return people_page(request, bench, person, token=token, invited=role)
 
 
 @router.post("/people/{other}/role")
 def set_role(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str, role: Field):
-    """Give another role."""
     service.set_role(bench, person, other, role)
     return go(request, "/people")
 
@@ -118,27 +112,23 @@ def disable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: st
 
 @router.post("/people/{other}/enable")
 def enable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str):
-    """Open a closed account again."""
     bench.workspace.people.enable(other, by=person.id)
     return go(request, "/people")
 
 
 @router.post("/people/{other}/password-link")
 def password_link(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str):
-    """Make a link with which somebody sets a new password."""
     found, token = service.make_password_link(bench, person, other)
     return people_page(request, bench, person, token=token, reset=found.name)
 
 
 @router.get("/password/{token}")
 def password_form(request: Request, bench: BenchNow, token: str):
-    """The form behind such a link."""
     return page(request, "password", trouble="", own=False)
 
 
 @router.post("/password/{token}")
 def set_password(request: Request, bench: BenchNow, token: str, password: Field = ""):
-    """A new password by a link."""
     try:
         return enter(request, service.use_password_link(request, token, password))
     except IsthmusError as error:
@@ -147,7 +137,6 @@ def set_password(request: Request, bench: BenchNow, token: str, password: Field 
 
 @router.get("/account")
 def account(request: Request, person: Person):
-    """One's own account."""
     return page(request, "password", trouble="", own=True)
 
 

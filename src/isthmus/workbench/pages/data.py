@@ -18,7 +18,6 @@ router = APIRouter(prefix="/projects/{project}/data", include_in_schema=False)
 
 @router.get("")
 def collections(access: Viewer):
-    """All files, and the form to send one."""
     rows = access.workspace.collections.list(access.project.id)
     return project_page(
         access,
@@ -33,7 +32,6 @@ def collections(access: Viewer):
 
 @router.post("")
 def send(access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = "source"):
-    """A file arrives."""
     added = api.add_collection(access, file, kind)  # type: ignore[arg-type]  # another kind is refused there
     return go_to(access, "data", added.id)
 
@@ -48,26 +46,22 @@ def send_pair(access: Owner, source: Annotated[UploadFile, File()], target: Anno
 
 @router.post("/hands")
 def send_hands(access: Owner, file: Annotated[UploadFile, File()], run: Field = "", by: Field = ""):
-    """Answers of a machine arrive."""
     api.add_hands(access, run, file, by)
     return go_to(access, "data")
 
 
 @router.post("/hands/{hand}/remove")
 def take_back_hand(access: Owner, hand: str):
-    """Answers of a machine are taken back."""
     api.remove_hand(access, hand)
     return go_to(access, "data")
 
 
 @router.get("/{collection}")
 def collection(access: Viewer, collection: str, sheet: str | None = None):
-    """Preview, mapping and findings of a file."""
     return collection_page(access, collection, sheet=sheet)
 
 
 def collection_page(access: Access, id: str, *, sheet: str | None = None, trouble: str = ""):
-    """The page of one file."""
     docs = find_collection(access, id)
     chosen = docs.mapping
     with unpacking_at_most(access.bench.settings.max_unpacked):
@@ -129,7 +123,6 @@ def mapping(
     id_column: Annotated[str, Form()] = "",
     sheet: Annotated[str, Form()] = "",
 ):
-    """The columns are chosen."""
     try:
         map_file(
             access, collection, text=text or [], label=label or None, id_column=id_column or None, sheet=sheet or None
@@ -143,6 +136,5 @@ def mapping(
 
 @router.post("/{collection}/remove")
 def remove(access: Owner, collection: str):
-    """Take a file out of sight."""
     api.remove_collection(access, collection)
     return go_to(access, "data")

@@ -17,7 +17,6 @@ _SHOWN, _SUGGESTED = 30, 12  # words
 
 @router.get("/groups")
 def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Clusters = None):
-    """The page of groups, and of the subtopics of one of them or of a class."""
     found = chosen_run(access, run)
     subtopics = None
     if found is not None and within and access.may("reviewer"):
@@ -34,20 +33,17 @@ def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Cluste
 
 
 def back(access: Access, run: str):
-    """To the page of groups again."""
     return go_to(access, "groups", query=f"?run={run}")
 
 
 @router.post("/groups/rename")
 def rename(access: Reviewer, run: Field = "", group: Field = "", name: Field = ""):
-    """Another name for a group."""
     access.workspace.groups.rename(find_run(access, run).id, group, name, by=access.by)
     return back(access, run)
 
 
 @router.post("/groups/merge")
 def merge(access: Reviewer, run: Field = "", group: Field = "", into: Field = ""):
-    """Put one group into another."""
     access.workspace.groups.merge(find_run(access, run).id, [group, into], into, by=access.by)
     return back(access, run)
 
@@ -61,14 +57,12 @@ def make_class_of_subtopic(
     name: Field = "",
     clusters: Annotated[int | None, Form(ge=2, le=20)] = None,
 ):
-    """Make a class of a subtopic: its documents get the label."""
     service.name_subtopics(access, run, within, clusters, {number: name})
     return back(access, run)
 
 
 @router.post("/groups/class")
 def make_class(access: Reviewer, run: Field = "", group: Field = "", name: Field = ""):
-    """Make a class of a group: its documents get the label."""
     service.make_class(access, run, group, name)
     return back(access, run)
 
@@ -97,7 +91,6 @@ def touched_facts(access: Access, word: str) -> dict[str, Any]:
 
 @router.get("/words")
 def words(access: Viewer, q: str = "", word: str = ""):
-    """The page of words."""
     return project_page(
         access,
         "words",
@@ -116,19 +109,16 @@ def search(access: Viewer, q: str = ""):
 
 @router.get("/words/touches")
 def touches(access: Viewer, word: str = ""):
-    """What a word touches, alone."""
     return part(access, "touches", **touched_facts(access, word))
 
 
 @router.post("/words")
 def assign(access: Reviewer, word: Field = "", label: Field = ""):
-    """Give a word to a class."""
     access.workspace.words.assign(access.project.id, word, label, by=access.by)
     return go_to(access, "words")
 
 
 @router.post("/words/remove")
 def remove(access: Reviewer, word: Field = ""):
-    """Take a word back."""
     access.workspace.words.remove(access.project.id, word, by=access.by)
     return go_to(access, "words")

@@ -24,13 +24,11 @@ SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 @router.get("/")
 def start():
-    """The beginning is the list of projects."""
     return RedirectResponse("/projects", status_code=303)
 
 
 @router.get("/projects")
 def projects(request: Request, bench: BenchNow, person: Person):
-    """All projects of a person."""
     rows = bench.projects_of(person, archived=True)
     away = [row for row in rows if row.archived_at is not None]
     rows = [row for row in rows if row.archived_at is None]
@@ -39,7 +37,6 @@ def projects(request: Request, bench: BenchNow, person: Person):
 
 @router.post("/projects")
 def create(request: Request, bench: BenchNow, person: Person, name: Field = ""):
-    """A new project."""
     require_creator(bench, person)
     return go(request, at("projects", bench.workspace.projects.create(name, by=person.id).id))
 
@@ -127,42 +124,36 @@ def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]
 
 @router.post("/projects/{project}/name")
 def rename(access: Owner, name: Field = ""):
-    """Another name."""
     access.workspace.projects.rename(access.project.id, name, by=access.by)
     return go_to(access)
 
 
 @router.post("/projects/{project}/second-reading")
 def second_reading(access: Owner, share: Annotated[float, Form()] = 0.0):
-    """Which share of the documents two people read."""
     access.workspace.projects.set_second_reading(access.project.id, share, by=access.by)
     return go_to(access)
 
 
 @router.post("/projects/{project}/archive")
 def archive(request: Request, access: Owner):
-    """Put a project away."""
     access.workspace.projects.archive(access.project.id, by=access.by)
     return go(request, "/projects")
 
 
 @router.post("/projects/{project}/unarchive")
 def unarchive(access: Owner):
-    """Take a project out again."""
     access.workspace.projects.archive(access.project.id, by=access.by, archived=False)
     return go_to(access)
 
 
 @router.post("/projects/{project}/members")
 def add_member(access: Owner, other: Field = "", role: Field = "reviewer"):
-    """Let somebody in."""
     access.workspace.projects.add_member(access.project.id, other, role, by=access.by)
     return go_to(access)
 
 
 @router.post("/projects/{project}/members/{other}/remove")
 def remove_member(access: Owner, other: str):
-    """Shut somebody out."""
     api.remove_member(access, other)
     return go_to(access)
 

@@ -47,14 +47,12 @@ def desk(access: Access, run: Any | None, **wanted: Any):
 
 @router.get("/review")
 def review(access: Viewer, run: str = "", document: str = ""):
-    """The page of the queue."""
     found = chosen_run(access, run)
     return project_page(access, "review", **desk_facts(access, found, document or None))
 
 
 @router.get("/review/desk")
 def show(access: Viewer, run: str = "", document: str = ""):
-    """Another document on the desk."""
     return desk(access, chosen_run(access, run), document=document or None)
 
 
@@ -69,7 +67,6 @@ def answer(
 
 @router.post("/review/skip")
 def skip(access: Reviewer, document: Field = "", run: Field = ""):
-    """Leave a document for later."""
     found = queue_run(access, run)
     access.workspace.queue.skip(found.id, access.by, document)
     return desk(access, found, just="Left for later.")
@@ -156,7 +153,6 @@ def sample_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[s
 
 @router.get("/check")
 def checks(access: Viewer, run: str = "", check: str = ""):
-    """The page of samples."""
     chosen, found = find_check(access, check) if check else (None, chosen_run(access, run))
     samples = whole_samples(access, found) if found else []
     chosen = chosen or next(iter(samples), None)
@@ -168,14 +164,12 @@ def checks(access: Viewer, run: str = "", check: str = ""):
 
 @router.post("/check")
 def draw(access: Reviewer, run: Field = "", size: Annotated[int, Form()] = _SUGGESTED):
-    """Draw a sample."""
     drawn = access.workspace.checks.draw(find_run(access, run).id, size, by=access.by)
     return go_to(access, "check", query=f"?check={drawn.id}")
 
 
 @router.get("/check/{check}/desk")
 def show_sample(access: Viewer, check: str):
-    """The next document, alone."""
     found, run = find_check(access, check)
     return part(access, "check_desk", **sample_facts(access, found, run))
 

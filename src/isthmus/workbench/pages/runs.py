@@ -40,7 +40,6 @@ TABLES = (
 
 @router.get("/runs")
 def runs(access: Viewer):
-    """All runs, and the form to start one."""
     workspace = access.workspace
     ready = [row for row in workspace.collections.list(access.project.id) if row.state == "ready"]
     by_kind = {kind: [row for row in ready if row.kind == kind] for kind in ("source", "target", "extra")}
@@ -78,7 +77,6 @@ def start(
     vectors: Field = "",
     name: Field = "",
 ):
-    """Start a run."""
     parameters: dict[str, Any] = {
         **options,
         "use_answers": bool(answers),
@@ -106,7 +104,6 @@ def teach(access: Reviewer):
 
 @router.get("/runs/{run}")
 def result(access: Viewer, run: str):
-    """The result of a run, or how far it is."""
     found = find_run(access, run)
     if found.kind != "label":
         return go_to(access, "diagnosis")
@@ -163,7 +160,6 @@ def progress(access: Viewer, run: str):
 
 @router.post("/runs/{run}/cancel")
 def cancel(request: Request, access: Owner, run: str):
-    """Ask a run to stop."""
     api.cancel(access, run)
     if wants_part(request):
         facts = progress_facts(access, find_run(access, run))
@@ -173,7 +169,6 @@ def cancel(request: Request, access: Owner, run: str):
 
 @router.post("/runs/{run}/resume")
 def resume(access: Owner, run: str):
-    """Let a stopped run go on."""
     api.resume(access, run)
     return go_to(access, "runs", run)
 
@@ -228,13 +223,11 @@ def next_address(kept: dict[str, str]) -> str:
 
 
 def done_runs(access: Access) -> list[Any]:
-    """Labellings that are done, latest first."""
     return [row for row in access.workspace.runs.list(access.project.id) if row.state == "done"]
 
 
 @router.get("/diagnosis")
 def diagnosis(access: Viewer):
-    """What separates the two collections."""
     runs = access.workspace.runs.list(access.project.id, kind="diagnose")
     run = runs[0] if runs else None
     kinds = {row.kind for row in access.workspace.collections.list(access.project.id) if row.state == "ready"}
@@ -249,7 +242,6 @@ def diagnosis(access: Viewer):
 
 @router.post("/diagnosis")
 def diagnose(access: Owner):
-    """Look what separates the two collections."""
     access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
     return go_to(access, "diagnosis")
 
@@ -283,7 +275,6 @@ def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
 def compare(
     access: Viewer, a: str = "", b: str = "", before: str = "", after_label: str = "", after: int | None = None
 ):
-    """The page that compares two runs."""
     runs = done_runs(access)
     facts: dict[str, Any] = {"runs": runs, "trouble": ""}
     if len(runs) >= 2:
@@ -319,7 +310,6 @@ def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: 
 
 @router.get("/export")
 def exports(access: Viewer, run: str = ""):
-    """What can be taken along."""
     found = chosen_run(access, run)
     return project_page(
         access,
@@ -340,5 +330,4 @@ def export(
     format: ShortField = "csv",
     add: ShortField = "",
 ):
-    """Take a file along."""
     return make_export(access, run, kind, format, [add] if add else [])
