@@ -77,5 +77,4 @@ def looks_sharded(path: str) -> bool:
 
 
 def files_written(output: str, rows: Sequence[dict]) -> list[str]:
-    """Names of the files of a run in blocks."""
     return [str(Path(output, row["output"])) if "input" in row else row["output"] for row in rows]

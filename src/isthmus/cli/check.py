@@ -195,7 +195,6 @@ def check(
 
 
 def print_hands(hands: HandCheck, *, as_json: bool) -> None:
-    """What was found about the hands, with its indents."""
     if as_json:
         print_json(hands.to_dict())
         return
@@ -376,7 +375,6 @@ def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
 
 
 def check_answers(labelling: Labelling, path: str, label: str, budget: float | None = None) -> LabelCheck:
-    """Read the checked sample and do the arithmetic."""
     import numpy as np
 
     from isthmus._math.confidence import without_text
@@ -448,7 +446,6 @@ def _is_true(cell: Any) -> bool:
 
 
 def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
-    """How reliable each hand of a table is, by a saved labelling or a labelled table."""
     from isthmus.api.hands import compare_hands
     from isthmus.corpus.filled import read_sample
 
@@ -466,7 +463,7 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck, *, marked: bool = False) -> dict[str, list]:
-    """The table with the true labels put in and marked; ``marked``: what needs review goes by the guarantee already."""
+    """The table with the true labels put in and marked; ``marked``: the guarantee decides what needs review already."""
     truths = dict(zip(found.rows, found.true_labels, strict=True))
     new: dict[str, list] = {"label": list(table["label"])}
     for row, truth in truths.items():

@@ -118,7 +118,7 @@ def print_json(content: Any) -> None:
 
 
 def as_json_text(content: Any, *, ensure_ascii: bool = False) -> str:
-    """JSON for people and programs; names that are not UTF-8 become U+FFFD, so that it can be written anywhere."""
+    """JSON in which names that are not UTF-8 become U+FFFD, so that it can be written anywhere."""
     return mend_surrogates(json.dumps(content, ensure_ascii=ensure_ascii, indent=2)) + "\n"
 
 
@@ -133,7 +133,7 @@ def note_guarded(count: int) -> None:
 
 
 def run_record_path(output: Path) -> Path:
-    """``run.json`` beside the output, ``NAME.run.json`` and so on where that one was not written about this output."""
+    """``run.json`` beside the output, or ``NAME.run.json`` where that one is about another output."""
     numbers = (f"{output.name}.run.{number}.json" for number in itertools.count(2))
     names = itertools.chain(("run.json", f"{output.name}.run.json"), numbers)
     return next(path for path in (output.parent / name for name in names) if _is_free_or_ours(path, output.name))
@@ -152,7 +152,7 @@ def _is_free_or_ours(path: Path, output: str) -> bool:
 
 
 def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
-    """SHA-256 of an input, for the record; of a folder, over the names and bytes of its files."""
+    """SHA-256 of an input; of a folder, over the names and bytes of its files."""
     if known is not None:
         return known
     if str(path) == "-":

@@ -86,7 +86,6 @@ def account(saved, row: int, top: int) -> list[dict]:
 
 
 def tell(saved, row: int) -> None:
-    """What was decided about the document."""
     text = saved.texts[row]
     label = f"{saved.labels[row]}, confidence {saved.confidence[row]:.2f}, by {saved.method}"
     say(one_line(f"{name_of(saved, row)}: {label}: {text[:200]}{'…' if len(text) > 200 else ''}"))

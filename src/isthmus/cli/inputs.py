@@ -39,7 +39,7 @@ class Inputs:
 
 
 def read_as(request: LabelRequest, path: str, *, target: bool, **want_labels: WantLabels) -> Collection:
-    """One file, as source (labels are needed) or as target (there are none), unless ``want_labels`` says otherwise."""
+    """One file, as source (labels are needed) or as target (none), unless ``want_labels`` says otherwise."""
     wanted: Any = {"want_labels": not target} | want_labels
     return read_collection(
         path,
@@ -74,7 +74,6 @@ def read_inputs(request: LabelRequest) -> Inputs:
 
 
 def check_sheet(files: Sequence[str], sheet: str | None) -> None:
-    """Refuse the name of a sheet where no file has sheets."""
     if sheet is not None and not any(map(is_workbook, files)):
         raise UsageError(f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.")
 

@@ -93,7 +93,7 @@ def label_files(request: LabelRequest) -> None:
 
 
 def label_with_model(request: LabelRequest) -> None:
-    """Label later documents by a saved model, without refitting."""
+    """Label later documents without refitting."""
     with talking(request.quiet):
         saved = _load_model(request)
         if request.error_budget is not None:
@@ -267,7 +267,7 @@ def added_columns(result) -> dict[str, list]:
 
 
 def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | None:
-    """Workbooks get a second sheet to be filled in for teach, if needs_review is wanted: the most doubtful first."""
+    """A second sheet of a workbook, for teach, if needs_review is wanted: the most doubtful first."""
     if Path(output).suffix.lower() != ".xlsx":
         return None
     if only and "needs_review" not in only:
@@ -389,7 +389,7 @@ def _ask_line(saved: Any, n: int) -> str:
 
 
 def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
-    """What to do with the documents that somebody can read, and what the answers should bring where that is known."""
+    """What to do with the documents that somebody can read, and what the answers should bring."""
     place = shlex.quote(str(questions_place(request)))
     if not n:
         return "No document is left to ask about."
@@ -443,7 +443,6 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
 
 
 def expectation_record(expected: Any) -> dict[str, Any]:
-    """The expectation as it is recorded: estimate, low and high, or nulls and the reason."""
     from isthmus._math.confidence import AccuracyEstimate
 
     if expected is None:
@@ -470,7 +469,7 @@ def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
 def describe_outcome(
     summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = (), ahead: Sequence[str] = ()
 ) -> list[str]:
-    """A labelling in at most six lines: warnings, ``notes``, what was ``learned`` and what is ``ahead``, the labels."""
+    """A labelling in at most six lines: warnings, ``notes``, what was ``learned`` and is ``ahead``, the labels."""
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     first = [f"warning: {in_flags(row['message'])}" for row in warned]
     first += [describe_sources(summary["sources"])] if summary.get("sources") else []
@@ -522,7 +521,7 @@ def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json")
 
 
 def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = "") -> str:
-    """How many labels should be right, and how many are to be reviewed; ``above`` was said before, and is not again."""
+    """How many labels should be right, and how many are to be reviewed; ``above``: said before, not repeated."""
     review = f"{summary['needs_review']:,} of {plural(summary['target_documents'], 'document')} to review"
     expected = summary["expected_accuracy"]
     if expected["estimate"] is None:

@@ -76,9 +76,8 @@ def write_files(
 ) -> list[str]:
     """The table and the other files of a run; names of the files written.
 
-    The table goes to ``output``, ``"-"`` is standard output, None nowhere. ``makers`` are the other files: each
-    function writes the file whose path it is given, and None as a path is passed over. They are made under temporary
-    names first, so that an error leaves older files as they were.
+    ``output``: ``"-"`` is standard output, None nowhere. ``makers``: functions that write the file at their path (None
+    is passed over), under temporary names first, so that an error leaves older files as they were.
     """
     wanted = {path: make for path, make in makers.items() if path is not None}
     ready: dict[Path, Path] = {}
@@ -163,8 +162,6 @@ def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 
 def questions_file(table: Mapping[str, list], *, exact: bool) -> Callable[[Path], None]:
-    """What writes a table of questions as csv, for a person to fill in."""
-
     def write(path: Path) -> None:
         with path.open("wb") as stream:
             note_guarded(write_rows("-", table, spreadsheet_safe=not exact, stdout=stream))
@@ -194,7 +191,6 @@ def report_and_model(
 def run_record(
     command: str, output: str, inputs: list[dict], *, options: dict[str, Any] | None = None, **outcome: Any
 ) -> dict[str, Any]:
-    """Everything needed to repeat a run."""
     return {
         "command": f"isthmus {command}",
         **({} if options is None else {"options": options}),

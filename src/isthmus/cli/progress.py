@@ -63,10 +63,10 @@ _LEAST_DONE = 0.02  # of a step without a plan: its first rows also wait for wha
 
 
 class Forecast:
-    """How long the rest of a run takes, from a plan of its stages that is corrected by what they took so far.
+    """How long the rest of a run takes, from a plan of its stages, corrected by what they took so far.
 
-    ``stages`` are names with seconds of one core, None where nobody knows them. ``began`` is when the first one began,
-    by the clock ``now`` and by the processor's time ``used``, which falls behind on a machine that has other work, too.
+    ``stages``: names with seconds of one core, None where unknown. ``began``: when the first one began, by the clock
+    ``now`` and by the processor's time ``used``, which falls behind on a busy machine.
     """
 
     def __init__(self, stages: Sequence[tuple[str, float | None]], began: float, used: float = 0.0):
@@ -130,7 +130,7 @@ class Forecast:
 class ProgressLine:
     """Progress as one line that is written again on a terminal; elsewhere a few plain lines.
 
-    With a plan (:meth:`expect`) the time left is that of the whole run, otherwise that of the step under way.
+    With a plan (:meth:`expect`) the time left is of the whole run, otherwise of the step under way.
     """
 
     def __init__(self, every: float = 5.0, at_most: float = 60.0):
@@ -212,12 +212,11 @@ def measure(*collections: Collection) -> tuple[float, ...]:
 
 
 def seconds(size: Sequence[float], costs: Sequence[float]) -> float:
-    """What a stage with these costs takes."""
     return sum(number * cost for number, cost in zip(size, costs, strict=True))
 
 
 def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tuple[str, float | None]]:
-    """Stages of a labelling in memory; nobody knows how long a labeller, a sentence model or a rare method takes."""
+    """Stages of a labelling in memory; None for a labeller, a sentence model or a rare method."""
     files = {"report": request.report, "save": request.save}
     if request.embed not in (None, "none") or request.labeller is not None or request.method not in METHODS:
         return [("labelling", None), *plan_stages("label", *collections, **files)[2:]]

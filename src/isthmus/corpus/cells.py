@@ -52,7 +52,6 @@ def whole_text(text: str) -> str:
 
 
 def is_structure(value: Any) -> bool:
-    """Whether a cell holds several values."""
     return (
         isinstance(value, (list, tuple, dict, set, frozenset))
         or hasattr(value, "to_list")
@@ -129,5 +128,4 @@ class FormulaEscaper:
 
 
 def unguard(text: str) -> str:
-    """Text without the apostrophe of :class:`FormulaEscaper`."""
     return text[1:] if _GUARDED.match(text) else text

@@ -184,7 +184,7 @@ def _row_numbers(rows: Any, n: int) -> list[int]:
 
 
 def _repeated_texts(docs: Collection) -> tuple[list[str], list[str]]:
-    """Ids of documents with the text of an earlier one, and of texts that have more than one label."""
+    """Ids of documents with an earlier one's text, and of texts with more than one label."""
     first: dict[str, int] = {}
     repeats: list[str] = []
     labels_of: dict[int, set] = defaultdict(set)

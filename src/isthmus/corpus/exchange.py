@@ -23,7 +23,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Labelled:
-    """Columns of a table that other tools have a place for; cells of one row share a position."""
+    """Columns that other tools have a place for; cells of one row share a position."""
 
     ids: Sequence[str]
     texts: Sequence[str]

@@ -57,7 +57,7 @@ def format_of(path: Any) -> Format | None:
 
 
 def can_cut(path: Any) -> bool:
-    """Whether the file's ending names a format that can be read in blocks."""
+    """Whether it can be read in blocks, by its ending."""
     found = format_of(path)
     return found is not None and found.blocks and (found.text or not is_packed(path))
 

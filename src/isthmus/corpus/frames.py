@@ -70,8 +70,8 @@ def holds_categories(frame: Any, column: str | None) -> bool:
 def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence[str] = ()) -> Any:
     """The same kind of frame with further columns; its index and all its columns are kept.
 
-    A column of the same name is kept as ``NAME_input``, as in files (:func:`isthmus.corpus.with_columns`). Columns
-    named in ``categories`` get the type of categories.
+    A column of the same name is kept as ``NAME_input`` (:func:`isthmus.corpus.with_columns`). Columns named in
+    ``categories`` get that type.
 
     >>> import polars
     >>> extend_frame(polars.DataFrame({"text": ["kind staff"], "label": [""]}), {"label": ["service"]}).columns

@@ -17,8 +17,6 @@ _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{0,9}[1-9])?")
 
 @dataclass(frozen=True)
 class Layout:
-    """What a workbook gets beside its cells."""
-
     choices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # entries of a column's drop-down list
     review: Mapping[str, list] = field(default_factory=dict)  # a second sheet, for a person to fill in
     title: str = "table"  # of the first sheet

@@ -322,7 +322,6 @@ def extend_records(records: Iterable[Mapping[str, Any]], added: Mapping[str, lis
 
 
 def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
-    """Write JSON lines into a binary file; gives back how many."""
     count = 0
     for record in records:
         out.write(json_text(record).encode() + b"\n")

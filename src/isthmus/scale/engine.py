@@ -150,7 +150,7 @@ def _same(args: tuple) -> tuple:
 def run_group(
     function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None, meter: Meter | None = None
 ) -> Any:
-    """Results of some pieces, or their sum where ``add`` is given."""
+    """Results of some pieces, or their sum with ``add``."""
 
     def results() -> Iterator[Any]:
         for piece in group:
@@ -169,7 +169,6 @@ def _on_worker(function: Callable, group: Sequence[HasRows], args: tuple, add: C
 
 
 def _add_noted(add: Callable, parts: Sequence[tuple[Any, list]]) -> tuple[Any, list]:
-    """Sums of several groups, and what all of them warned of."""
     results, cautions = zip(*parts, strict=True)
     return reduce(add, results), list(chain.from_iterable(cautions))
 

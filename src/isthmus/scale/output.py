@@ -210,7 +210,6 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
 
 
 def _difference(name: str, before: Any, now: Any) -> str:
-    """What differs: of settings also which."""
     if not isinstance(before, dict) or not isinstance(now, dict):
         return name
     return f"{name} ({', '.join(key for key in now if before.get(key) != now[key])})"

@@ -82,7 +82,7 @@ class Job:
 
 
 def _hangs_together(held: Any) -> bool:
-    """Whether every number of a term names one, so that compiled loops stay within their tables."""
+    """Whether every number of a term names one: compiled loops stay within their tables."""
     ids, ends, n_terms = held["ids"], held["ends"], int(np.count_nonzero(held["terms"] == ord("\n")))
     inside = not np.any((ids < 0) | (ids >= n_terms))
     ordered = np.all(np.diff(ends, prepend=0) >= 0) and (len(ends) == 0 or ends[-1] == len(ids))

@@ -176,6 +176,5 @@ class Run(Generic[Asked]):
         return self.views[name]
 
     def number(self, pieces: Sequence[Piece], view: View) -> None:
-        """Turn blocks into rows over a vocabulary."""
         self.engine.map(make_rows, pieces, self.job, view, self.classes, phase="numbering words")
         self.views[view.name] = view

@@ -216,7 +216,7 @@ def load_rows(piece: Piece, job: Job, name: str, n_columns: int) -> RowBlock:
 
 
 def _hangs_together(rows: RowBlock) -> bool:
-    """Whether rows are within the vocabulary, so that compiled loops stay within their tables."""
+    """Whether rows are within the vocabulary: compiled loops stay within their tables."""
     indptr, indices, counts = rows.indptr, rows.indices, rows.counts
     whole = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == len(counts)
     ordered = not np.any(np.diff(indptr) < 0)

@@ -116,8 +116,7 @@ def file_addresses() -> list[re.Pattern]:
 
 @asynccontextmanager
 async def few_threads(app: FastAPI) -> AsyncIterator[None]:
-    """Requests are answered in a few threads: one interpreter runs one at a time, and more would only get in each
-    other's way, each with a connection of its own whose memory of the database is stale."""
+    """Answer requests in a few threads: one interpreter runs one at a time, and connections of more would be stale."""
     anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
 
@@ -158,7 +157,7 @@ class Static(StaticFiles):
 
 
 def add_errors(app: FastAPI) -> None:
-    """Each kind of error as one sentence: JSON for scripts, plain text for parts of pages, a page for readers."""
+    """Each kind of error as one sentence: JSON for scripts, plain text for parts of pages, else a page."""
 
     @app.exception_handler(SignInNeeded)
     def to_sign_in(request: Request, error: SignInNeeded) -> Response:

@@ -40,9 +40,9 @@ class Bench:
         self.loading = threading.Lock()  # one of them is read at a time
 
     def enter(self, session: Session, path: str) -> tuple[Any, tuple[Any, str] | None]:
-        """The person behind a session, and the project of the address with their role in it: asked for every request.
+        """The person behind a session, and the project of the address with their role in it: for every request.
 
-        Both are None for who has not signed in, the second for who does not see the project.
+        None for who has not signed in, or does not see the project.
         """
         workspace, project = self.workspace, project_in(path)
         if self.settings.accounts:
@@ -69,7 +69,6 @@ class Bench:
 
 
 def project_in(path: str) -> str:
-    """The id of the project that an address is about, or nothing."""
     parts = path.removeprefix("/api").split("/", 3)
     return parts[2] if len(parts) > 2 and parts[1] == "projects" else ""
 
@@ -106,7 +105,7 @@ def in_bytes(size: float | None) -> str:
 
 
 def tinted(text: str, words: dict | None, code: int) -> list[tuple[str, str]]:
-    """A text in pieces with their tints; plain where no words are known or the label has no place among them."""
+    """A text in pieces with their tints; plain where words or the label's place are not known."""
     width = len(next(iter(words.values()))) if words else 0
     return tint(text, words or {}, code) if 0 <= code < width else [(text, "")]
 

@@ -104,9 +104,8 @@ class _Inlet:
 class Gate:
     """ASGI middleware around the whole application.
 
-    ``who`` takes a session and an address, and gives the person signed in, or None, and what they see of the address's
-    project; it is called in a thread. ``files`` are the addresses that take a file: no other takes more than
-    ``settings.max_body``.
+    ``who`` takes a session and an address, and gives the person or None, and what they see of the address's project; it
+    is called in a thread. ``files`` are the addresses that take a file: no other takes more than ``settings.max_body``.
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, who, files: Sequence[re.Pattern] = ()):

@@ -130,7 +130,7 @@ def server_config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 def load_languages() -> None:
-    """Load the model of languages in the background: it takes a second or two, and no page should wait for it."""
+    """Load the model of languages in the background: it takes a second or two."""
     identify_language("a text to warm up with")
     log.info("language model loaded")
 
@@ -171,7 +171,6 @@ def staying_for_the_end() -> Iterator[None]:
 
 
 def public_address(settings: Settings) -> str:
-    """The address to type into a browser."""
     host = "localhost" if is_every_address(settings.host) else settings.host
     if settings.names:
         host = settings.names[0]
@@ -195,7 +194,7 @@ def greet_owners(workspace: Any, address: str, say: Callable[[str], None]) -> No
 
 
 def sample_owner(workspace: Any, settings: Settings) -> Any:
-    """Who gets the sample: the oldest owner's account; before there is one, `local`, from whom it is taken over."""
+    """Who gets the sample: the oldest owner's account; before there is one, `local`."""
     if not settings.accounts:
         return workspace.people.local()
     owners = [row for row in workspace.people.list() if row.role == "owner" and row.password_hash and not row.disabled]

@@ -71,8 +71,7 @@ def sign_in_person(request: Request, name: str, password: str) -> Person | None:
     """The person with this name and password, or None; every try is counted before the password is looked at.
 
     Counted are the tries of an address for an account, of an address, and for an account from all addresses. The last
-    limit does not hold for an address from which the account has signed in before: a stranger must not be able to keep
-    people out of their own accounts.
+    limit spares an address from which the account has signed in before: strangers must not lock people out.
     """
     bench = get_bench(request)
     address = address_of(request)
@@ -130,7 +129,6 @@ def invite(bench: Bench, person: Person, role: str, project: str | None) -> str:
 
 
 def join(request: Request, token: str, name: str, password: str) -> Person:
-    """The account that an invitation is for."""
     bench, address = _slowly(request)
     try:
         return bench.workspace.people.accept(token, name, bench.passwords.hash(password))
@@ -168,7 +166,6 @@ def use_password_link(request: Request, token: str, password: str) -> Person:
 
 
 def change_own_password(request: Request, person: Person, old: str, password: str) -> Person:
-    """Set one's own password, by the old one."""
     bench = get_bench(request)
     require_accounts(bench)
     if sign_in_person(request, person.name, old) is None:
@@ -182,7 +179,6 @@ def set_role(bench: Bench, person: Person, other: str, role: str) -> Person:
 
 
 def refuse_self(person: str, other: str) -> None:
-    """People cannot lock themselves out."""
     if person == other:
         raise HTTPException(422, "Another owner has to do this for you.")
 
@@ -303,7 +299,6 @@ def answer_sample(access: Access, check: str, document: str, label: str, token: 
 
 
 def make_class(access: Access, run: str, group: str, name: str) -> None:
-    """Make a class of a group: its documents get the label."""
     access.workspace.groups.make_class(find_run(access, run).id, group, name, by=access.by)
     access.bench.tallies.clear()
 
@@ -321,7 +316,7 @@ class Tally:
 
 
 def tally(access: Access, run: Any) -> Tally:
-    """The tally of a run: the older the longer counting takes, and counted for one reader while the others go on."""
+    """The tally of a run: the older the longer counting takes; one reader counts while the others go on."""
     bench = access.bench
     kept = bench.tallies.get(run.id)
     if kept is not None and (kept.until > time.monotonic() or not bench.counting.acquire(blocking=False)):
@@ -422,5 +417,4 @@ def add_sample(workspace: Any, *, by: str, method: str = "auto") -> tuple[Any, A
 
 
 def find_sample(workspace: Any, person: str) -> Any | None:
-    """The sample's project, if the person has it already."""
     return next((row for row in workspace.projects.list(person) if row.name == NAME), None)

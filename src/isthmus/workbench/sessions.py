@@ -149,8 +149,7 @@ class RateLimiter:
     def take(self, key: str) -> float:
         """Count a try as a failure, before it is known to be one: 0; where there were too many, seconds to wait.
 
-        Tries that come at the same moment cannot slip past each other. :meth:`cleared` or :meth:`forgiven` take back
-        the count of one that succeeds.
+        Simultaneous tries cannot slip past each other. :meth:`cleared` or :meth:`forgiven` take back the count.
         """
         with self._lock:
             wait = self.wait(key)

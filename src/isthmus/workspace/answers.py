@@ -66,13 +66,12 @@ class Answers(Part):
     ) -> Answer:
         """Say what a document is. An earlier answer stays in the history; this one holds from now on.
 
-        Who was given the document as its second reader adds an answer of the kind "second" instead: the first one goes
-        on holding. When this returns, the answer is on the disk. ``run`` is the run in whose queue the document stood;
-        ``drawn`` ("asked", "random" or "picked") says how it came to be answered, and if omitted is "asked" where that
-        queue offered it.
+        The document's second reader adds an answer of the kind "second" instead, and the first goes on holding. When
+        this returns, the answer is on the disk. ``run``: in whose queue the document stood. ``drawn``: "asked",
+        "random" or "picked"; if omitted, "asked" where that queue offered it.
 
-        ``token``: any text of up to 64 characters, new for each answer that is meant. The same token again adds nothing
-        and gives back the answer that is there: for a client that did not see whether its request arrived.
+        ``token``: any text of up to 64 characters, new for each answer that is meant. The same token again gives back
+        the answer that is there: for a client that did not see whether its request arrived.
         """
         label = check_label(label)
         token = check_token(token)
@@ -136,10 +135,9 @@ class Answers(Part):
     def agreement(self, project: str) -> dict[str, Any]:
         """How far people agree where two of them answered the same document.
 
-        ``documents`` that two people answered, ``agreed`` among them, ``share``; ``kappa``, what is left of it after
-        chance (Scott's pi over all pairs of answers; None where everybody always says the same); ``alpha``,
-        Krippendorff's; ``hands``, how often each of them is right, estimated from all together; and ``disputed``, the
-        latest fifty documents on which they differ, with who said what.
+        ``documents`` that two people answered, ``agreed`` among them, ``share``; ``kappa`` (Scott's pi over all pairs
+        of answers; None where everybody always says the same); ``alpha``, Krippendorff's; ``hands``, how often each is
+        right, estimated from all together; ``disputed``, the latest fifty documents on which they differ.
         """
         a = ANSWERS.c
         shared = (
@@ -197,7 +195,7 @@ def check_token(token: Any) -> str | None:
 
 
 def find_answer(connection: Connection, document: str, by: str, token: str | None) -> Answer | None:
-    """The answer that a request with this token gave before; who asks for it waits for one that is being given."""
+    """The answer that a request with this token gave before; waits for one that is being given."""
     if token is None:
         return None
     about = {"document": str(document)[:64], "person": by, "token": token}
@@ -263,7 +261,7 @@ def add_batch(
 ) -> int:
     """Documents and their labels as one decision; those that have an answer by now keep it. How many got one.
 
-    They leave the queue, but for those that got a class with their group: nobody has read them.
+    They leave the queue, except those that got a class with their group: nobody has read them.
     """
     batch, now = batch or new_id(), utc_now()
     lock_documents(connection, [name for name, _ in rows])
@@ -284,8 +282,8 @@ def add_batch(
 def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
     """Let nobody else decide about these documents until the transaction ends.
 
-    Whoever decides locks documents first, in the order of their ids, and only then rows of a queue: nobody waits in a
-    circle. SQLite has one writer at a time and needs none of it.
+    Documents are locked first, in the order of their ids, and only then rows of a queue: nobody waits in a circle.
+    SQLite has one writer at a time and needs none of it.
     """
     if connection.dialect.name == "sqlite":
         return
@@ -371,7 +369,7 @@ def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
 
 
 def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
-    """How often each person is right where two or more answered, estimated from all of them together."""
+    """How often each person is right where two or more answered, estimated from all together."""
     if not said:
         return []
     entries = [(document, by, label) for document, answers in said.items() for by, label in answers.items()]

@@ -53,7 +53,7 @@ _KNOWN = sa.select(FILES.c.sha256)
 
 
 def write_backup(context: Context, path: str | Path, *, force: bool = False) -> dict[str, Any]:
-    """Write everything into one file (tar), while people go on working; what it holds is of one moment.
+    """Write everything of one moment into one file (tar), while people go on working.
 
     Gives back ``tables`` (rows by table), ``files`` (how many) and ``made``.
     """
@@ -111,7 +111,7 @@ def _to_json(value: Any) -> Any:
 
 
 def _keep_for_owner(out: Any) -> None:
-    """A backup holds every text and every password's hash: readable by its owner alone, like the workspace itself."""
+    """It holds every text and every password's hash: readable by its owner alone, like the workspace."""
     if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(out.fileno()).st_mode):
         os.fchmod(out.fileno(), 0o600)
 
@@ -124,7 +124,6 @@ def _stored_files(folder: Path, known: set[str]) -> list[str]:
 
 
 def known_files(context: Context) -> set[str]:
-    """Hashes of the files that collections refer to."""
     with context.db.reading() as connection:
         return set(connection.scalars(_KNOWN))
 
@@ -190,14 +189,14 @@ def _undo(db: Database, folder: Path) -> None:
 
 
 def _is_bad_row(error: BaseException) -> bool:
-    """Whether a row with other columns or values than its table's was the cause, and not the disk or the database."""
+    """Whether a row that does not fit its table was the cause, and not the disk or the database."""
     if isinstance(error, (IsthmusError, sa.exc.OperationalError)):
         return False
     return isinstance(error, (sa.exc.SQLAlchemyError, AttributeError, LookupError, TypeError, ValueError))
 
 
 def _check_backup(path: Path) -> dict[str, Any]:
-    """The list of what is in the backup, after looking whether all of it is there and whole."""
+    """The list of what is in the backup, once all of it is found there and whole."""
     try:
         with tarfile.open(path) as archive:
             manifest = json.loads(_read(archive, _MANIFEST))
@@ -258,7 +257,7 @@ def _from_json(table: sa.Table, cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def _set_counter(db: Database, connection: Connection, table: sa.Table) -> None:
-    """PostgreSQL numbers new rows by a counter of its own, which must go on behind the rows that came in."""
+    """PostgreSQL numbers new rows by a counter, which must go on behind the rows that came in."""
     if not db.is_sqlite and "number" in table.primary_key.columns:
         connection.exec_driver_sql(
             f"SELECT setval(pg_get_serial_sequence('{table.name}', 'number'), "

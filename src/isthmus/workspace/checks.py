@@ -33,8 +33,8 @@ class Checks(LabelledPart):
     ) -> Check:
         """Draw documents of a run at random: ``n``, or as many as tell the accuracy to five points.
 
-        With a threshold, only from labels that are at least so sure, to accept them afterwards (:meth:`accept`). The
-        seed of the draw is a new one each time if omitted, and kept.
+        With a threshold, only from labels at least so sure, to accept them afterwards (:meth:`accept`). A new ``seed``
+        is made, and kept, if omitted.
         """
         least = None if threshold is None else check_threshold(threshold)
         if self._row(RUNS, run).state != DONE:
@@ -107,8 +107,8 @@ class Checks(LabelledPart):
     def estimate(self, check: str) -> dict[str, Any] | None:
         """What the answers so far say about all labels (as :class:`isthmus.choose.LabelCheck`); None before the first.
 
-        Accuracy with an interval, precision by class, corrected shares; with a threshold, of the labels above it,
-        without one also ``guarantee``: how many labels can pass unread within the run's error budget.
+        With a threshold, of the labels above it; without one also ``guarantee``: how many labels can pass unread within
+        the run's error budget.
         """
         c = CHECKED.c
         query = (
@@ -142,9 +142,9 @@ class Checks(LabelledPart):
     def accept(self, check: str, *, by: str) -> int:
         """Accept, unread, every label that is as sure as the sample's threshold; how many.
 
-        The sample must have been drawn with a threshold and answered to the end. It is one decision, taken back by one
-        :meth:`Answers.undo`. Documents that somebody holds or has answered are left to them. The next run does not
-        learn from accepted labels: it would learn its own mistakes.
+        The sample must have been drawn with a threshold and answered to the end. It is one decision, for one
+        :meth:`Answers.undo`. Documents that somebody holds or has answered are left out. The next run does not learn
+        from accepted labels: it would learn its own mistakes.
         """
         found, estimate = self.get(check), self.estimate(check)
         if found.threshold is None:
@@ -194,9 +194,9 @@ def _eligible(labels: RunLabels, threshold: float | None) -> np.ndarray:
 
 
 def _checked_rows(connection: Connection, run: str, check: str, positions: list[int]) -> list[dict[str, Any]]:
-    """Rows of the sample in the order of the draw; what people have read and answered already is known.
+    """Rows of the sample in the order of the draw; documents that people have answered already are known.
 
-    What was decided for many documents at once (accepted labels, a group made a class) is no reading of this document.
+    What was decided for many documents at once (accepted labels, a group made a class) is no reading of one.
     """
     p = PREDICTIONS.c
     read = ANSWERS.c.kind.in_(["answer", "check"])

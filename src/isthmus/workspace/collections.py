@@ -71,10 +71,10 @@ class Collections(Part):
     def add(
         self, project: str, filename: str, stream: IO[bytes], *, kind: str, by: str, limit: int = MAX_UPLOAD
     ) -> Collection:
-        """Keep a file and look at it; :meth:`preview` says what was seen, :meth:`map` makes documents of it.
+        """Keep a file of at most ``limit`` bytes and look at it (:meth:`preview`); :meth:`map` makes documents of it.
 
-        ``filename`` is what the client calls it: shown to people, and its ending tells the format; never a path.
-        ``kind`` is "source", "target" or "extra"; no more than ``limit`` bytes are taken.
+        ``filename`` is what the client calls it: its ending tells the format; never a path. ``kind`` is "source",
+        "target" or "extra".
         """
         choose_one(kind, KINDS, "kind of the collection")
         name = check_filename(filename)
@@ -121,10 +121,10 @@ class Collections(Part):
     def preview(self, id: str, *, sheet: str | None = None) -> dict[str, Any]:
         """What is in the file: ``columns``, ``rows``, ``guesses``, ``findings``, ``notes``, ``problem``.
 
-        Of a workbook also its ``sheets`` and the ``sheet`` that was read. ``columns`` is a list of dict (``name``,
-        ``filled``, ``distinct``, ``examples``); ``rows`` the first rows, cut short; ``guesses`` says which columns look
-        like ``text``, ``label`` and ``id``; ``findings`` are oddities with ``check``, ``count``, ``examples`` and
-        ``message``; ``problem`` is a sentence, or '' where the file can be read.
+        Of a workbook also its ``sheets`` and the ``sheet`` that was read. ``columns`` are dicts (``name``, ``filled``,
+        ``distinct``, ``examples``); ``rows`` the first ones, cut short; ``guesses`` the columns that look like
+        ``text``, ``label`` and ``id``; ``findings`` have ``check``, ``count``, ``examples`` and ``message``;
+        ``problem`` is a sentence, or '' where the file can be read.
         """
         row = self._row(COLLECTIONS, id)
         if sheet is None:
@@ -145,8 +145,8 @@ class Collections(Part):
     ) -> Collection:
         """Say which columns hold what, and make documents of the rows.
 
-        Small files are read at once; for others there is a job, and ``state`` is "reading" until it is done. ``inline``
-        decides it by hand.
+        Small files are read at once; others by a job, with ``state`` "reading" until it is done. ``inline`` decides by
+        hand.
         """
         with self._db.reading() as connection:
             row = find_row(connection, COLLECTIONS, id)
@@ -188,7 +188,7 @@ class Collections(Part):
                 )
 
     def read_documents(self, id: str, docs: TextCollection | None = None) -> int:
-        """Read the file as it is mapped and store its documents; what an earlier, unfinished read left is replaced.
+        """Store the documents of a mapped file; what an earlier, unfinished read left is replaced.
 
         ``docs``: what the file holds, where it has been read already.
         """
@@ -308,7 +308,7 @@ def _document_rows(collection: str, docs: TextCollection) -> Iterator[dict[str, 
 
 
 def _read_somehow(rows: Rows, name: str, kind: str) -> tuple[TextCollection | None, str]:
-    """The documents by what can be guessed, and what cannot; labels are wanted in a source, but not at any price."""
+    """The documents by what can be guessed, and what cannot; labels are wanted in a source, if there are any."""
     problem = ""
     for want_labels in (True, None) if kind == "source" else (None,):
         try:
@@ -344,10 +344,7 @@ _FIELDS = ("columns", "guarded", "encoding", "notes", "sheet", "sheets")
 
 
 class ParsedFiles:
-    """Tables of the files in a store.
-
-    What is kept lies in ``folder`` and may be deleted at any time: the file is then parsed again.
-    """
+    """Tables of the files in a store; what lies in ``folder`` may be deleted at any time."""
 
     def __init__(self, files: FileStore, folder: Path):
         self._files = files
@@ -402,7 +399,7 @@ class Hands(Part):
     def add(self, run: str, entries: Sequence[Mapping[str, Any]], *, file: str, by: str) -> builtins.list[Hand]:
         """Keep answers about the documents of a run: ``row`` (from 0), ``label`` and ``by``, the name of the hand.
 
-        Later runs weigh them. A hand that answers a document again has changed its mind: the later file counts.
+        Later runs weigh them. Of two answers of a hand about a document, the later file counts.
         """
         said: dict[str, dict[int, str]] = {}
         for entry in entries:
@@ -436,7 +433,6 @@ class Hands(Part):
         return self._get(Hand, id)
 
     def remove(self, id: str, *, by: str) -> None:
-        """Take a file of answers back; later runs do without it."""
         with self._db.writing() as connection:
             row = find_row(connection, HANDS, id, lock=True)
             set_row(connection, HANDS, id, removed_at=utc_now(), removed_by=by)

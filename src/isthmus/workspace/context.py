@@ -80,7 +80,6 @@ class Part:
 
 
 def find_row(connection: Connection, table: sa.Table, id: Any, *, lock: bool = False) -> Any:
-    """The row with this id, or an error that says what there is none of."""
     row = connection.execute(_row_with_id(table, lock), {"wanted": storable(str(id)[:64])}).first()
     if row is None:
         raise missing(_SINGULAR.get(table.name) or table.name.removesuffix("s"))
@@ -95,7 +94,7 @@ def _row_with_id(table: sa.Table, lock: bool) -> sa.Select:
 
 
 def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
-    """Insert a row, and give back its id: a new one, like the time of its making, where the table has them."""
+    """Insert a row; gives back its id, which is made here, like the time, where the table has one."""
     if "id" in table.c and "id" not in values:
         values["id"] = new_id()
     times = {name: utc_now() for name in ("created_at", "at", "since") if name in table.c}
@@ -113,7 +112,7 @@ def set_row(connection: Connection, table: sa.Table, id: str, **values: Any) -> 
 
 
 def missing(what: str) -> DataError:
-    """Nothing has this id; the id itself is not repeated, for it came from outside."""
+    """Nothing has this id, which is not repeated, for it came from outside."""
     return DataError(f"There is no such {what}; it may have been removed, or the address is wrong.", code="not-found")
 
 
@@ -134,7 +133,6 @@ def check_label(label: Any) -> str:
 
 
 def check_page(after: Any, limit: Any) -> tuple[int | None, int]:
-    """Where a page begins and how long it is."""
     check_count(limit, "limit", MOST)
     if after is not None and (isinstance(after, bool) or not isinstance(after, int) or not -1 <= after < 2**31):
         raise UsageError(f"after is {str(after)[:40]!r}; give the last number of the page before.")
@@ -150,7 +148,7 @@ def check_count(value: Any, name: str, most: int | None = None) -> int:
 
 
 def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) -> sa.Select:
-    """A page of rows in the order of their numbers: those after number ``after``; latest first, those before it."""
+    """A page of rows by number: those after number ``after``; latest first, those before it."""
     after, limit = check_page(after, limit)
     number = table.c.number
     query = table.select().order_by(number.desc() if latest else number).limit(limit)
@@ -168,7 +166,7 @@ def choose_one(value: Any, allowed: tuple[str, ...], what: str) -> str:
 def note_event(
     connection: Connection, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail: Any
 ) -> None:
-    """Write a line of the audit log, in the transaction of what it tells of."""
+    """Write a line of the audit log, in the transaction of what it tells."""
     row = {"at": utc_now(), "by": by, "project_id": project, "kind": kind, "subject": subject}
     connection.execute(_EVENT, {**row, "detail": plain_detail(detail)})
 

@@ -54,11 +54,7 @@ def storable(text: str) -> str:
 
 
 def in_blocks(rows: Iterable[Any], size: int) -> Iterator[list]:
-    """So many rows at a time: a database takes only so many values in one statement.
-
-    >>> list(in_blocks("abcde", 2))
-    [['a', 'b'], ['c', 'd'], ['e']]
-    """
+    """So many rows at a time: a database takes only so many values in one statement."""
     rows = iter(rows)
     while block := list(islice(rows, size)):
         yield block
@@ -93,8 +89,8 @@ class Database:
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
         """A transaction that writes: kept whole when the block ends, taken back whole when it fails.
 
-        ``durable``: when the block has ended, what it wrote is on the disk. Without it a power cut may undo the last
-        moments, though never a part of them: enough for who holds a document, not for what they said about it.
+        ``durable``: what it wrote is on the disk then. Without it a power cut may undo the last moments, though never a
+        part of them: enough for who holds a document, not for what they said about it.
         """
         with self._turn, _translated_errors(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True, _DURABLE: durable})
@@ -104,7 +100,7 @@ class Database:
                 yield connection
 
     def insert_many(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Insert rows in blocks, each its own transaction, so that a large table keeps nobody waiting for long."""
+        """Insert rows in blocks, a transaction each, so that a large table keeps nobody waiting."""
         count = 0
         for block in in_blocks(rows, _BLOCK):
             with self.writing() as connection:

@@ -84,12 +84,7 @@ def read_query(query: str, settings: Mapping[str, str]) -> list[str]:
 
 
 def pack_positions(positions: np.ndarray) -> bytes:
-    """Positions as the steps between them, sorted and packed.
-
-    >>> import numpy as np
-    >>> unpack_positions(pack_positions(np.array([7, 3, 100000]))).tolist()
-    [3, 7, 100000]
-    """
+    """Positions as the steps between them, sorted and packed."""
     steps = np.diff(np.sort(positions.astype(np.uint32)), prepend=np.uint32(0)).astype("<u4")
     return zlib.compress(steps.tobytes(), 1) if len(steps) > 16 else b"\x00" + steps.tobytes()
 
@@ -146,7 +141,7 @@ def searched_collection(connection: Connection, project: str, collection: str | 
 
 
 def search_collection(connection: Connection, where: Any, query: str) -> np.ndarray:
-    """Positions of the documents of a collection that hold every word of a query, in any of its forms."""
+    """Positions of the documents that hold every word of a query, in any of its forms."""
     terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
     found = sa.select(TERMS.c.positions).where(TERMS.c.collection_id == where.id, TERMS.c.term.in_(terms))
     packed = connection.scalars(found).all() if terms else []
@@ -193,15 +188,13 @@ class RunLabels:
 
 
 class LabelledPart(Part):
-    """A part of a workspace that reads the labels of runs."""
-
     def __init__(self, context: Context, labels: LabelStore):
         super().__init__(context)
         self._labels = labels
 
 
 class LabelStore:
-    """Labels of the runs that were asked for last; the others lie in small files, which may be deleted at any time."""
+    """Labels of runs, the last ones in memory; the others in small files, which may be deleted at any time."""
 
     def __init__(self, db: Database, folder: Path):
         self._db = db

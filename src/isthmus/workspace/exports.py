@@ -60,7 +60,7 @@ class Exports(Part):
         self._jobs = jobs
 
     def start(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Job:
-        """Let the worker make an export; its job's result names it (``export``)."""
+        """Let the worker make an export; the job's result names it (``export``)."""
         ending, _ = self._check(project, kind, run, ending)
         payload = {"kind": kind, "run": run, "ending": ending, "by": by}
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
@@ -71,9 +71,8 @@ class Exports(Part):
         """Write an export now: "labels", "codebook", "report", "model" of a run, "answers" and "audit" of the project.
 
         Labels are the target's table with the label that holds (a person's, else the run's), its confidence, whether it
-        needs review, and who decided when; ``add`` names the added columns where not all are wanted. The codebook has
-        each class with its description: ``--classes`` takes it. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet";
-        each kind's first if omitted.
+        needs review, and who decided when; ``add`` names the added columns if not all are wanted. ``--classes`` takes
+        the codebook. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if omitted.
         """
         ending, name = self._check(project, kind, run, ending)
         for name in add:

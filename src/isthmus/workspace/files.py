@@ -50,7 +50,7 @@ class FileStore:
 
     @contextmanager
     def receive(self, stream: IO[bytes], *, limit: int = MAX_UPLOAD) -> Iterator[Arrival]:
-        """Copy a stream to the disk, to be looked at; unless :meth:`Arrival.keep` is called, the copy is gone again."""
+        """Copy a stream to the disk, to be looked at; without :meth:`Arrival.keep` the copy is gone again."""
         digest = hashlib.sha256()
         size = 0
         handle, name = tempfile.mkstemp(prefix="incoming-", dir=self.folder)
@@ -93,7 +93,7 @@ class FileStore:
         return sorted(path for path in found if path.name not in known and path.stat().st_mtime < old)
 
     def sweep(self, known: set[str]) -> None:
-        """Take away what interrupted uploads left behind, and files that nothing refers to; nothing of the last day."""
+        """Take away what interrupted uploads left, and files that nothing refers to; nothing of the last day."""
         old = time.time() - _DAY
         for path in self.orphans(known):
             path.unlink(missing_ok=True)
@@ -125,14 +125,7 @@ _PAUSE = 0.25
 
 
 class FolderLock:
-    """Waits until it holds the lock, or until ``stopping()`` says so; ``held`` tells which.
-
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder, FolderLock(Path(folder) / "lock") as lock:
-    ...     lock.held
-    True
-    """
+    """Waits until it holds the lock, or until ``stopping()`` says so; ``held`` tells which."""
 
     def __init__(self, path: Path, *, stopping: Callable[[], bool] = lambda: False):
         self.path, self.stopping, self.held = path, stopping, False

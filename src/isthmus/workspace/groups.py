@@ -50,8 +50,8 @@ class Groups(LabelledPart):
     def list(self, run: str) -> builtins.list[dict[str, Any]]:
         """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
 
-        ``proposed``: what each may be called. ``given``: classes that its documents got, though nobody has read them.
-        Groups that somebody gave one name are one group here, and ``parts`` says which.
+        ``proposed``: what each may be called. ``given``: classes that its documents got unread. ``parts``: groups that
+        somebody gave one name and that are one here.
         """
         with self._db.reading() as connection:
             labelling = find_row(connection, RUNS, run)
@@ -98,8 +98,8 @@ class Groups(LabelledPart):
     def make_class(self, run: str, group: str, label: str, *, by: str) -> int:
         """Say that every document of a group is of one class, old or new; how many documents.
 
-        It is one decision: :meth:`Answers.undo` takes all of it back. Documents that were answered keep their answers.
-        The others stay in the queue, for nobody has read them.
+        One :meth:`Answers.undo` takes all of it back. Answered documents keep their answers; the others stay in the
+        queue, for nobody has read them.
         """
         label = check_label(label)
         p = PREDICTIONS.c
@@ -110,10 +110,7 @@ class Groups(LabelledPart):
             return _decide(connection, run, documents, label, by=by, group=group)
 
     def label_documents(self, run: str, positions: Sequence[int], label: str, *, by: str, group: str) -> int:
-        """Say that documents of a run, by their places in it, are of one class, old or new; how many documents.
-
-        As :meth:`make_class`, for a part of a class or group that somebody split off.
-        """
+        """As :meth:`make_class`, for documents by their places in the run: a part that somebody split off."""
         label, wanted = check_label(label), set(positions)
         p = PREDICTIONS.c
         query = sa.select(p.document_id, p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.position)
@@ -232,9 +229,10 @@ class Words(LabelledPart):
         return [row for row in found if row["word"].casefold() not in given]
 
     def touches(self, project: str, word: str) -> dict[str, Any]:
-        """What a word would touch: ``documents``, how many of which ``labels`` by the latest run, and ``examples``.
+        """``documents`` that hold a word in any of its forms, how many of which ``labels`` by the latest run,
+        ``examples``.
 
-        Counted are the documents that hold the word in any of its forms; of several words, those that hold all.
+        Of several words, those that hold all.
         """
         word = check_word(word)
         with self._db.reading() as connection:

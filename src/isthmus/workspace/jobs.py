@@ -69,10 +69,7 @@ class Jobs(Part):
         return self.get(id)
 
     def put_back(self, id: str, *, counted: bool = False) -> Job:
-        """A worker that is asked to end puts its job back; it goes on when one starts again.
-
-        ``counted``: the attempt counts as one, because it failed.
-        """
+        """Put back the job of a worker that is asked to end; ``counted``: the attempt counts, because it failed."""
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
             _set_state(connection, job, QUEUED, attempts=job.attempts if counted else job.attempts - 1)
@@ -81,7 +78,7 @@ class Jobs(Part):
     def recover(self) -> list[Job]:
         """Mark what was running when a worker died; the first time it goes on by itself.
 
-        Call it only while no worker runs; the worker does, when it has the lock that only one can hold.
+        Call it only while no worker runs: with the lock that only one can hold.
         """
         with self._db.writing() as connection:
             rows = connection.execute(JOBS.select().where(JOBS.c.state == RUNNING).with_for_update()).all()

@@ -73,7 +73,6 @@ class People(Part):
         return self._all(Person, PEOPLE.select().order_by(PEOPLE.c.folded_name))
 
     def has_accounts(self) -> bool:
-        """Whether anybody can sign in with a password."""
         with self._db.reading() as connection:
             return _has_accounts(connection)
 
@@ -85,7 +84,7 @@ class People(Part):
     def disable(self, id: str, *, by: str | None, hand_over_to: str | None = None) -> Person:
         """Close an account: its sessions end, what the person decided stays.
 
-        Projects that would be left without an owner go to ``hand_over_to``; without it, they are a reason to refuse.
+        Projects left without an owner go to ``hand_over_to``; without it, they are a reason to refuse.
         """
         with self._db.writing() as connection:
             _lock_owners(connection)
@@ -114,7 +113,7 @@ class People(Part):
         return self._change(id, by, "sessions ended", session_key=new_id())
 
     def behind(self, id: str, stamp: str, session: str) -> Person | None:
-        """The person behind a session; None where the session was ended, or the account is closed.
+        """The person behind a session; None where it was ended, or the account is closed.
 
         ``stamp``: the person's ``session_key`` when the session began; ``session``: the session's own key.
         """
@@ -201,7 +200,7 @@ def _add_person(connection: Connection, name: str, password_hash: str | None, ro
 
 
 def _lock_owners(connection: Connection) -> None:
-    """Two owners who close each other's accounts at the same moment must not both succeed."""
+    """Two owners who close each other's accounts at once must not both succeed."""
     query = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER).order_by(PEOPLE.c.id)
     connection.execute(query.with_for_update(key_share=True)).all()
 
@@ -296,8 +295,7 @@ class Projects(Part):
     def set_second_reading(self, id: str, share: float, *, by: str) -> Project:
         """Which share of the documents a second person reads, too, without seeing what the first one said.
 
-        It holds for answers from now on. The first answer stays the one that holds; the second tells how far people
-        agree (:meth:`Answers.agreement`).
+        It holds for answers from now on. The first answer stays the one that holds.
         """
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise UsageError(f"The share is {str(share)[:40]!r}; give one from 0 to 1, such as 0.1.")
@@ -315,10 +313,10 @@ class Projects(Part):
     # Members
 
     def hand_over(self, taker: str, *, by: str | None, giver: str | None = None) -> builtins.list[Project]:
-        """Make a person the owner of projects, and give those back by name; archived ones go along.
+        """Make a person the owner of projects; gives those back by name, archived ones too.
 
-        They are the projects of ``giver``, who leaves them; if omitted, every project that nobody owns who can sign in.
-        Answers stay under the names they have. ``by`` is None for the command line.
+        They are the projects of ``giver``, who leaves them; if omitted, all that nobody owns who can sign in. Answers
+        stay under their names. ``by`` is None for the command line.
         """
         with self._db.writing() as connection:
             _check_taker(connection, taker, giver)

@@ -35,9 +35,8 @@ class Queue(Part):
     def next(self, run: str, user: str, n: int = 1) -> list[Prediction]:
         """The next documents for a person: those in their hands already, then the first that nobody has.
 
-        They are theirs for ten minutes, or until they are answered, released or skipped. No two people ever hold the
-        same document. Asking again renews the time. Where the project asks for second readings, documents that somebody
-        else answered come among the others, without that answer.
+        They are theirs, and nobody else's, for ten minutes (again from each call), or until answered, released or
+        skipped. Where the project asks for second readings, these come among them, without the first answer.
         """
         check_count(n, "n", _MOST)
         with self._db.writing(durable=False) as connection:

@@ -72,7 +72,6 @@ def codebook(result: LabelResult) -> list[dict[str, Any]]:
 
 
 def write_report(context: Context, run: Run, path: Path) -> None:
-    """The report of a run that is done, as one page."""
     texts = _texts_of(context, run)
     write_label_report(load_result(context, run.id), path, source=texts["source"], target=texts["target"])
 
@@ -165,7 +164,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
 
 
 def method_words(words: dict[str, str], method: str, labels: list[str | None]) -> dict[str, str]:
-    """Words that the method itself can use: of a class that the source has. The others are taught on top of it."""
+    """Words of a class that the source has, for a method that uses words. The others are taught on top."""
     if not takes_words(method):
         return {}
     return {word: name for word, name in words.items() if name in set(labels)}

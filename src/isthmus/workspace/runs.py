@@ -73,9 +73,9 @@ class Runs(LabelledPart):
     ) -> Run:
         """Queue a run, "label" or "diagnose". Answers and words as they are now are written into its record.
 
-        ``parameters`` are the options of a labelling (:class:`isthmus.request.LabelRequest`) and ``sources``,
-        ``target``, ``extras`` (ids of collections; if omitted all sources, the latest target, all extras),
-        ``use_answers``, ``use_words``, ``vectors`` (False: no vectors). The name is for people; "Run 3" if omitted.
+        ``parameters``: the options of :class:`isthmus.request.LabelRequest` and ``sources``, ``target``, ``extras``
+        (ids of collections; if omitted all sources, the latest target, all extras), ``use_answers``, ``use_words``,
+        ``vectors`` (False: none). ``name``: "Run 3" if omitted.
         """
         choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
         settings = check_run_parameters(parameters or {})
@@ -155,8 +155,7 @@ class Runs(LabelledPart):
     def table(self, run: str, name: str) -> Any:
         """A table that the run left: "hero", "cards", "curve", "bins", "map", "groups", "moved", "shift", "decision", …
 
-        They are the facts of the report (``isthmus.report``), stored when the run ended, so that a page only reads.
-        None where the run left no such table.
+        They are the report's facts, stored when the run ended, so that a page only reads. None: it left no such table.
         """
         with self._db.reading() as connection:
             return read_table(connection, run, name)
@@ -183,9 +182,8 @@ class Runs(LabelledPart):
     ) -> builtins.list[Prediction]:
         """What the run says, a page at a time: by "position" in the file, or by "confidence", the least sure first.
 
-        ``after`` is the position of the last document of the page before, in either order. With ``label``, ``review``,
-        ``group`` and ``search`` only documents with this label, that need review (or do not), of this new group, or
-        that hold every one of these words.
+        ``after`` is the position of the last document of the page before, in either order. ``label``, ``review``,
+        ``group`` (a new one) and ``search`` (every word) narrow it.
         """
         after, limit = check_page(after, limit)
         choose_one(order, ORDERS, "order")
@@ -389,8 +387,8 @@ def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *
 def answer_snapshot(connection: Connection, target: str) -> list[list]:
     """Answers that hold now, for teaching: position, label, how the document was drawn, by whom.
 
-    Documents that got a class with their group are drawn as "group": nobody has read them. What was accepted in bulk is
-    a decision, but nothing to learn from: it would teach the machine its own mistakes.
+    Documents that got a class with their group, unread, are drawn as "group". What was accepted in bulk is left out: it
+    would teach the machine its own mistakes.
     """
     return _snapshot(connection, target, ANSWERS.c.current, ANSWERS.c.kind != "accept")
 
@@ -413,7 +411,6 @@ SAID = {"answers": answer_snapshot, "replaced_answers": replaced_snapshot, "mach
 
 
 def word_snapshot(connection: Connection, project: str) -> dict[str, str]:
-    """Words and their classes as they are now."""
     query = sa.select(WORDS.c.word, WORDS.c.label).where(WORDS.c.project_id == project, WORDS.c.removed_at.is_(None))
     return {row.word: row.label for row in connection.execute(query.order_by(WORDS.c.word))}
 

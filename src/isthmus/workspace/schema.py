@@ -98,7 +98,6 @@ def _when(name: str, *, null: bool = False) -> sa.Column:
 
 
 def _column(name: str, hint: Any, key: tuple[str, ...]) -> sa.Column:
-    """The column of a field."""
     options = get_args(hint)
     null = NoneType in options
     if null:

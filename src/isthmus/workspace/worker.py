@@ -91,9 +91,9 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
 
 
 def _wait_and_put_back(workspace: Workspace, job: Job, stopping: Callable[[], bool]) -> Job:
-    """The database went away, or the disk was full, under a job: when it takes writes again, the job goes on.
+    """The database went away, or the disk was full, under a job: it goes on when writes are taken again.
 
-    A job that meets it again and again (it needs more room than there is) waits for a person in the end.
+    A job that meets it again and again waits for a person in the end.
     """
     _log.error("job %s %s: the database is away or the disk is full", job.id, job.kind)
     while not stopping():

@@ -105,7 +105,6 @@ def set_role(request: Request, bench: BenchNow, person: WorkspaceOwner, other: s
 
 @router.post("/people/{other}/disable")
 def disable(request: Request, bench: BenchNow, person: WorkspaceOwner, other: str, hand_over_to: Field = ""):
-    """Close an account; its answers stay, and projects that it alone owned go to somebody else."""
     api.close_account(bench, person, other, hand_over_to)
     return go(request, "/people")
 
@@ -142,7 +141,6 @@ def account(request: Request, person: Person):
 
 @router.post("/account/password")
 def change_password(request: Request, person: Person, old: Field = "", password: Field = ""):
-    """Another password of one's own; every other session ends."""
     try:
         return enter(request, service.change_own_password(request, person, old, password))
     except IsthmusError as error:

@@ -38,7 +38,6 @@ def send(access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str
 
 @router.post("/pair")
 def send_pair(access: Owner, source: Annotated[UploadFile, File()], target: Annotated[UploadFile, File()]):
-    """Both files arrive at once; the columns of the first are chosen next."""
     first = api.add_collection(access, source, "source")
     api.add_collection(access, target, "target")
     return go_to(access, "data", first.id)

@@ -71,7 +71,7 @@ def make_class(access: Reviewer, run: Field = "", group: Field = "", name: Field
 
 
 def found_facts(access: Access, query: str) -> dict[str, Any]:
-    """Words that begin like the query; without one, those whose class would settle most."""
+    """Words that begin like the query, or else those whose class would settle most."""
     words, project = access.workspace.words, access.project.id
     suggested = [] if query else words.suggestions(project)[:_SUGGESTED]
     found = suggested or words.search(project, query, limit=_SHOWN)
@@ -103,7 +103,6 @@ def words(access: Viewer, q: str = "", word: str = ""):
 
 @router.get("/words/search")
 def search(access: Viewer, q: str = ""):
-    """The list alone, while somebody types."""
     return part(access, "words_found", **found_facts(access, q))
 
 

@@ -43,7 +43,6 @@ def create(request: Request, bench: BenchNow, person: Person, name: Field = ""):
 
 @router.post("/projects/sample")
 def sample(request: Request, bench: BenchNow, person: Person):
-    """The bundled sample as a project, being labelled."""
     require_creator(bench, person)
     project, run = add_sample(bench.workspace, by=person.id)
     return go(request, at("projects", project.id, "runs", run.id))
@@ -160,7 +159,6 @@ def remove_member(access: Owner, other: str):
 
 @router.get("/projects/{project}/history")
 def history(access: Viewer, after: int | None = None):
-    """The audit log, latest first."""
     rows = access.workspace.audit.events(access.project.id, after=after, limit=_EVENTS, latest=True)
     names = people_names(access)
     return project_page(

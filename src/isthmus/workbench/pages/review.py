@@ -60,7 +60,6 @@ def show(access: Viewer, run: str = "", document: str = ""):
 def answer(
     access: Reviewer, document: Field = "", run: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
-    """An answer; the next document comes back."""
     given = service.give_answer(access, run, document, label or other, token)
     return desk(access, queue_run(access, run), just=f"Answered: {given.label}.")
 
@@ -74,7 +73,6 @@ def skip(access: Reviewer, document: Field = "", run: Field = ""):
 
 @router.post("/review/undo")
 def undo(access: Reviewer, run: Field = ""):
-    """Take back the last answer; its document comes back."""
     found = queue_run(access, run)
     taken = api.undo(access)
     if not taken:
@@ -101,7 +99,6 @@ def accept_page(access: Viewer, run: str = "", threshold: float = 0.9, check: st
 
 @router.post("/review/accept/sample")
 def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float, Form()] = 0.9):
-    """Draw the sample that must be read before the others are accepted."""
     found = find_run(access, run)
     sample = access.workspace.checks.draw(found.id, SAMPLE, by=access.by, threshold=threshold)
     return go_to(access, "review", "accept", query=f"?check={sample.id}")
@@ -109,7 +106,6 @@ def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float,
 
 @router.post("/review/accept")
 def accept(access: Reviewer, check: Field = ""):
-    """Accept every label that is as sure as the sample's."""
     api.accept(access, check)
     return go_to(access, "review")
 
@@ -178,7 +174,6 @@ def show_sample(access: Viewer, check: str):
 def answer_check(
     access: Reviewer, check: str, document: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
-    """An answer; the next document comes back."""
     label = label or other
     found, run = answer_sample(access, check, document, label, token)
     facts = sample_facts(access, found, run, just=f"Answered: {label}.")

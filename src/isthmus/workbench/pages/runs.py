@@ -94,7 +94,6 @@ def start(
 
 @router.post("/runs/teach")
 def teach(access: Reviewer):
-    """A run that learns from every answer so far."""
     run = latest_run(access)
     if run is None:
         raise HTTPException(422, "There is no finished run to teach yet.")
@@ -134,7 +133,6 @@ def progress_facts(access: Access, run: Any) -> dict[str, Any]:
 def time_left(progress: dict[str, Any], now: datetime) -> str:
     """How long the step under way will take, if it goes on as it went so far; nothing while that is a guess.
 
-    >>> from datetime import UTC, datetime
     >>> progress = {"done": 2, "total": 10, "since": "2026-03-01T09:00:00+00:00"}
     >>> time_left(progress, datetime(2026, 3, 1, 9, 1, tzinfo=UTC))
     'about 4 minutes left in this step'
@@ -185,7 +183,6 @@ def documents(
     after: int | None = None,
     row: int | None = None,
 ):
-    """Documents of the target with their labels, a page at a time."""
     found = chosen_run(access, run)
     if found is None:
         return project_page(access, "documents", run=None)
@@ -218,7 +215,6 @@ def documents(
 
 
 def next_address(kept: dict[str, str]) -> str:
-    """The beginning of the next page's address: what was asked for stays."""
     return "?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&"
 
 
