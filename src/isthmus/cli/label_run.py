@@ -68,7 +68,6 @@ BASES = {"random": "from answers drawn at random", "weighted": "from answers of 
 
 
 def label_files(request: LabelRequest) -> None:
-    """Read the collections, label the target, write."""
     with talking(request.quiet) as line, ExitStack() as work:
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target

@@ -232,7 +232,7 @@ def describe_input(path: str, docs: Collection) -> dict[str, Any]:
 
 
 def remember_table(result: Any, source: Collection, target: Collection, text: Sequence[str] | None) -> None:
-    """Keep the files' names and the target's columns with the labelling; of a large target only the columns' names."""
+    """Keep the files' names and the target's columns with the labelling; of a large target only the names."""
     table = target.table()
     files = {"source": source.name, "target": target.name}
     record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table, **files}

@@ -63,11 +63,7 @@ def mend_surrogates(text: str) -> str:
 
 
 def shown_name(name: str) -> str:
-    """The name of a file as it may be shown: line breaks, control and half characters become U+FFFD.
-
-    >>> shown_name("two\\nlines.csv")
-    'two�lines.csv'
-    """
+    """The name of a file as it may be shown: line breaks, control and half characters become U+FFFD."""
     return "".join(char if char.isprintable() else "\ufffd" for char in name)
 
 

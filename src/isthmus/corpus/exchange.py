@@ -225,11 +225,7 @@ def _single(labels: Any) -> Any:
 
 
 def read_fasttext(text: str) -> list[dict]:
-    """A record per line: the labels before the text, and the text.
-
-    >>> read_fasttext("__label__good kind staff\\nno label here\\n")
-    [{'label': 'good', 'text': 'kind staff'}, {'label': None, 'text': 'no label here'}]
-    """
+    """A record per line: the labels before the text (None without any), and the text."""
     records = []
     for line in text.splitlines():
         labels = []

@@ -103,7 +103,6 @@ def sample_view(trust: Trust, *, segment: bool) -> View:
 
 
 def group_learner(trust: Trust, view: View) -> SampleLearner:
-    """The learner of the sample's new groups for rows of another vocabulary."""
     assert trust.judge is not None
     novelty = trust.judge.novelty
     assert novelty.learner is not None

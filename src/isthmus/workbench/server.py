@@ -202,7 +202,6 @@ def sample_owner(workspace: Any, settings: Settings) -> Any:
 
 
 def prepare_sample(workspace: Any, settings: Settings) -> None:
-    """The bundled sample; the worker labels it while the pages are open."""
     person = sample_owner(workspace, settings)
     if find_sample(workspace, person.id) is None:
         add_sample(workspace, by=person.id)

@@ -170,7 +170,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 
 @dataclass(frozen=True)
 class RunLabels:
-    """What a run says of every document, by position; ``groups`` are the names of new groups, '' for none."""
+    """What a run says of every document, by position; ``groups``: names of new groups, '' for none."""
 
     classes: list[str]
     codes: np.ndarray

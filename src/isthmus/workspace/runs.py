@@ -505,7 +505,7 @@ class Comparisons(LabelledPart):
         ]
 
     def _check(self, earlier: str, later: str) -> tuple[str, list[dict[str, str]]]:
-        """What both runs label, and how each of them calls classes that were renamed."""
+        """What both runs label, and their names for classes that were renamed."""
         with self._db.reading() as connection:
             rows = [find_row(connection, RUNS, run) for run in (earlier, later)]
         if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
