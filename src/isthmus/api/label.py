@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 
 from isthmus._cards import card
 from isthmus._math.confidence import without_text
+from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._progress import listen, shows_progress
 from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts
@@ -354,7 +355,8 @@ class LabelResult(Outlook):
         Notes
         -----
         A document whose answer was learned from counts by the label that it gets without its own answer (cross-fitted
-        over the answers); otherwise every such label would be right.
+        over the answers); otherwise every such label would be right. So does one that a machine answered, where the
+        sample holds more of these than the target does.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
         rows, truths, among = read_truths(self, table)
@@ -368,11 +370,16 @@ class LabelResult(Outlook):
         return self.checked
 
     def _check(self, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
-        """Check documents that nobody read; those that somebody read count as right."""
+        """Check documents that nobody answered; those that a person read count as right."""
         known = self.known_answers.read
         answers = dict(zip(known.rows, known.labels, strict=True))
         checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
-        learned = sorted(set(checked) & set(answers))
+        heard = {entry["row"] for entry in self.known_answers.weighed} - set(answers)
+        by_hand = sorted(set(checked) & heard)
+        low = wilson_ends(len(by_hand) / len(checked), len(checked), two_sided_z(0.95))[0] if by_hand else 0.0
+        if low <= len(heard) / len(self.texts):
+            by_hand = []  # the sample holds no more of them than the target does: it speaks of all as it is
+        learned = sorted({*by_hand, *(set(checked) & set(answers))})
         labels = self.labels.astype(object)
         if learned:
             labels[learned] = labels_without_own_answer(self, learned)
@@ -390,8 +397,10 @@ class LabelResult(Outlook):
         )
         if not learned:
             return found
-        wrong = sum(checked[row] != answers[row] for row in learned)
-        return found.with_answered(len(known) - wrong, len(known), len(learned))
+        wrong = sum(checked[row] != answers[row] for row in set(learned) - set(by_hand))
+        share = np.mean([self.labels[row] == checked[row] for row in by_hand]) if by_hand else 0.0
+        hands = (len(heard), float(share)) if by_hand else (0, 0.0)
+        return found.with_answered(len(known) - wrong, len(known), len(learned), *hands)
 
     def check_hands(self, answers: Any = None) -> HandCheck:
         """How reliable each hand is that answered, and how far they agree beyond chance.

@@ -81,13 +81,17 @@ class LabelCheck:
         """The outcome in the form of an expectation, in whose place it stands from now on."""
         return AccuracyEstimate(self.accuracy, self.low, self.high, confidence_level=self.confidence_level)
 
-    def with_answered(self, right: int, answered: int, learned: int) -> LabelCheck:
+    def with_answered(
+        self, right: int, answered: int, learned: int, heard: int = 0, heard_share: float = 0.0
+    ) -> LabelCheck:
         """The outcome for all documents where it speaks of those that nobody answered.
 
-        ``right`` of the ``answered`` documents have a right label; ``learned`` of the checked ones are among them.
+        ``right`` of the ``answered`` documents have a right label, and of ``heard`` ones that hands alone answered the
+        share ``heard_share``; ``learned`` of the checked ones are among them.
         """
         # Answered documents were drawn too, so those that are left lie as far off again: the interval stays as wide.
-        accuracy = (right + self.accuracy * (self.population - answered)) / self.population
+        left = self.population - answered - heard
+        accuracy = (right + heard * heard_share + self.accuracy * left) / self.population
         return replace(
             self,
             accuracy=accuracy,
@@ -388,7 +392,7 @@ def _lines(found: LabelCheck) -> list[str]:
     if found.learned:
         lines.append(
             f"{plural(found.learned, 'checked document')} had been learned from: each counts by the label it gets "
-            "without its own answer, and answered documents count as right"
+            "without its own answer, and those that a person answered count as right"
         )
     if found.expected is not None and found.expectation is not None:
         was, outcome = found.expected, _EXPECTATIONS[found.expectation]

@@ -39,7 +39,7 @@ from isthmus.feedback.accounting import (
     right_by_size,
 )
 from isthmus.feedback.answers import GROUP, PICKED, Answers, origin_of, propose_names
-from isthmus.feedback.correction import MANY, learn_correction, make_folds, order_answers, pseudo_answers
+from isthmus.feedback.correction import FOLDS, MANY, learn_correction, make_folds, order_answers, pseudo_answers
 from isthmus.feedback.hands import DEFAULTS, HandSettings, WeighedAnswers, weigh_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
 from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
@@ -382,7 +382,7 @@ def account(
 
 
 def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list:
-    """Labels of answered documents by what the answers to other documents teach: cross-fitted in five parts.
+    """Labels of documents by what the answers to other documents teach, of people and hands: cross-fitted in parts.
 
     Documents of one text are in one part; everything that answers touch is learned again without that part.
     """
@@ -390,14 +390,13 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     untaught = labelling.untaught()
     opinions = untaught.voters()
     own_rows = labelling.views.transform(untaught.texts, list(opinions.values()))
-    folds = _folds_by_text(untaught, known)
+    folds = _folds_by_text(untaught, known, rows)
     labels = {}
     for fold in sorted({folds[row] for row in rows}):
         others = known.keep(row for row in known.rows if folds[row] != fold)
         held_out = [row for row in rows if folds[row] == fold]
-        # What all hands of a table say is the answer itself: it goes with it.
-        own_word = known.settled_together.intersection(held_out)
-        others = replace(others, weighed=[entry for entry in others.weighed if entry["row"] not in own_word])
+        # What a hand said of a document is an answer, too: it goes with it.
+        others = replace(others, weighed=[entry for entry in others.weighed if folds.get(entry["row"]) != fold])
         if not others.says_something:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
@@ -407,8 +406,8 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     return [labels[row] for row in rows]
 
 
-def _folds_by_text(untaught: Labelling, known: Answers) -> dict[int, int]:
-    """The part of each answered document; every class is spread evenly over the parts."""
+def _folds_by_text(untaught: Labelling, known: Answers, rows: Sequence[int]) -> dict[int, int]:
+    """The part of each document in ``rows`` or with a person's answer, whose classes are spread evenly."""
     classes = extend_classes(untaught.classes, known.labels)
     codes = class_codes(classes, known.labels)
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
@@ -416,7 +415,9 @@ def _folds_by_text(untaught: Labelling, known: Answers) -> dict[int, int]:
     by_text: dict[str, int] = {}
     for place, fold in zip(order.tolist(), folds.tolist(), strict=True):
         by_text.setdefault(untaught.texts[known.rows[place]], fold)
-    return {row: by_text[untaught.texts[row]] for row in known.rows}
+    others = sorted({untaught.texts[row] for row in rows} - set(by_text))
+    by_text |= {text: number % FOLDS for number, text in enumerate(others)}
+    return {row: by_text[untaught.texts[row]] for row in {*known.rows, *rows}}
 
 
 def _compare(
