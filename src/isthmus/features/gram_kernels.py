@@ -295,13 +295,13 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, lists, starts, we
     ``before[t]`` is the last place before t with the same document: the document is new in every run that starts later,
     one comparison for all lengths. Lists with one document only touch the diagonal. An n-gram whose one-symbol
     extension occurs in as many documents has the same list: they are written once with weight 2, and so on over the
-    lengths.
+    lengths. ``size`` counts the documents of a run, and in its upper half those on the near side of ``split``.
     """
     levels, total = hi - lo + 1, len(docs)
     before = np.empty(total, np.int32)
     latest = np.full(n, -1, np.int32)
     count = np.zeros(n if counting else 1, np.int32)
-    size = np.zeros(levels, np.int32)
+    size = np.zeros(levels, np.int64)
     run = np.zeros(levels, np.int32)
     marks = np.zeros(n // 64 + 1, np.uint64)
     n_lists = 0
@@ -312,20 +312,20 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, lists, starts, we
             written = 0
             lowest = max(shared + 1 - lo, 0)
             for a in range(levels - 1, lowest - 1, -1):
-                df = np.int64(size[a])
+                df, near = size[a] & 0xFFFFFFFF, size[a] >> 32
                 size[a] = 0
                 start = np.int64(run[a])
                 run[a] = t
                 if df < 2 or np.int64(fit[start]) < a + lo:
+                    continue
+                if split > 0 and (near == 0 or near == df):
+                    written = 0
                     continue
                 if df == written and (not counting or t - start == df):
                     weights[n_lists - 1] += 1
                     continue
                 at = starts[n_lists]
                 first = collect(docs, pos, before, start, t, df, lists, at, marks)
-                written = 0
-                if not _both_sides(lists, at, at + df, split):
-                    continue
                 starts[n_lists + 1] = at + df
                 weights[n_lists] = 1
                 firsts[n_lists] = first
@@ -342,9 +342,10 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, counting, lists, starts, we
         before[t] = previous
         valid = np.int64(fit[t]) - lo + 1
         fresh = 0
+        one = np.int64(1) | (np.int64(d < split) << 32)
         for a in range(levels):
             is_new = np.int32(run[a] > previous)
-            size[a] += is_new
+            size[a] += is_new * one
             fresh += is_new * np.int32(a < valid)
         diag[d] += valid if counting else fresh
     return n_lists
