@@ -7,7 +7,7 @@ read the same texts in different ways (stems, word pairs) then share the reading
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -162,17 +162,49 @@ def count_terms(
 
     ``terms`` says what each distinct word counts as; a word of None is left out, and its neighbours become neighbours.
     """
+    names, found = _find_sequences(tokens, terms, ngram_range)
+    kept = keep(np.concatenate([part.frequency for part in found]))
+    spelled: list[str] = []
+    columns, start = [], 0
+    for part in found:
+        own = kept[(kept >= start) & (kept < start + len(part.spelling))] - start
+        column = np.full(len(part.spelling), -1)
+        column[own] = np.arange(len(own)) + len(spelled)
+        columns.append(column)
+        spelled += part.spell(names, own)
+        start += len(part.spelling)
+    chosen = np.array(spelled, dtype=object)
+    order = np.argsort(chosen) if len(chosen) else np.zeros(0, dtype=int)
+    rank = np.full(len(order) + 1, -1)  # the last is that of terms which are left out
+    rank[order] = np.arange(len(order))
+    return chosen[order], _fill(found, [rank[column] for column in columns], len(tokens.ends), len(chosen))
+
+
+def count_known(
+    tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int], index: Mapping[str, int]
+) -> sp.csr_matrix:
+    """Counts of the terms that have a column in ``index``; the rest as for :func:`count_terms`.
+
+    >>> tokens = read_tokens(["a b a", "c"], str.split, "blanks")
+    >>> count_known(tokens, tokens.words, (1, 2), {"a": 0, "b a": 1}).toarray().tolist()
+    [[2.0, 1.0], [0.0, 0.0]]
+    """
+    names, found = _find_sequences(tokens, terms, ngram_range)
+    columns = [np.array([index.get(term, -1) for term in part.spell(names)], dtype=np.int64) for part in found]
+    return _fill(found, columns, len(tokens.ends), len(index))
+
+
+def _find_sequences(
+    tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int]
+) -> tuple[list[str], list[_Sequences]]:
+    """The distinct terms of words, and the sequences of them of each length that is asked for."""
     names = list(dict.fromkeys(term for term in terms if term is not None))
     place = {name: number for number, name in enumerate(names)}
     number_of = np.array([-1 if term is None else place[term] for term in terms], dtype=np.int64)
     numbers = number_of[tokens.ids] if len(terms) else np.zeros(0, np.int64)
     rows, numbers = tokens.rows[numbers >= 0], numbers[numbers >= 0]
-    lengths = range(1, ngram_range[1] + 1)
-    found = [
-        part for part in _sequences(rows, numbers, len(names), lengths) if part.spelling.shape[1] >= ngram_range[0]
-    ]
-    kept = keep(np.concatenate([part.frequency for part in found]))
-    return _assemble(names, found, kept, len(tokens.ends))
+    every = _sequences(rows, numbers, len(names), range(1, ngram_range[1] + 1))
+    return names, [part for part in every if part.spelling.shape[1] >= ngram_range[0]]
 
 
 def count_pieces(
@@ -212,6 +244,10 @@ class _Sequences:
     def frequency(self) -> np.ndarray:
         return np.bincount(self.codes, minlength=len(self.spelling))
 
+    def spell(self, names: list[str], own: Any = slice(None)) -> list[str]:
+        places = self.spelling[own].T.tolist()
+        return list(map(" ".join, zip(*(map(names.__getitem__, place) for place in places), strict=True)))
+
 
 def _sequences(rows: np.ndarray, numbers: np.ndarray, n_terms: int, lengths: range) -> Iterator[_Sequences]:
     """Per length: a sequence is the one that begins at the same place and is one term shorter, and a further term."""
@@ -234,27 +270,13 @@ def _sequences(rows: np.ndarray, numbers: np.ndarray, n_terms: int, lengths: ran
         yield _Sequences(spelling, (pairs // width).astype(small), (pairs % width).astype(small), counts.astype(small))
 
 
-def _assemble(names: list[str], found: list[_Sequences], kept: np.ndarray, n_texts: int):
-    """Counts of the kept sequences, columns in the order of their names."""
-    spelled: list[str] = []
-    columns, rows, counts, start = [], [], [], 0
-    for part in found:
-        own = kept[(kept >= start) & (kept < start + len(part.spelling))] - start
-        column = np.full(len(part.spelling), -1)
-        column[own] = np.arange(len(own)) + len(spelled)
-        spelled += [" ".join(names[number] for number in sequence) for sequence in part.spelling[own].tolist()]
-        chosen = column[part.codes] >= 0
-        columns.append(column[part.codes][chosen])
-        rows.append(part.rows[chosen])
-        counts.append(part.counts[chosen])
-        start += len(part.spelling)
-    terms = np.array(spelled, dtype=object)
-    order = np.argsort(terms) if len(terms) else np.zeros(0, dtype=int)
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    matrix = sp.csr_matrix(
-        (np.concatenate(counts).astype(float), (np.concatenate(rows), rank[np.concatenate(columns)])),
-        shape=(n_texts, len(terms)),
-    )
+def _fill(found: list[_Sequences], columns: list[np.ndarray], n_texts: int, n_columns: int) -> sp.csr_matrix:
+    """Counts of the sequences that have a column; -1 for those that have none."""
+    places = [column[part.codes] for part, column in zip(found, columns, strict=True)]
+    kept = [place >= 0 for place in places]
+    counts = np.concatenate([part.counts[own] for part, own in zip(found, kept, strict=True)])
+    rows = np.concatenate([part.rows[own] for part, own in zip(found, kept, strict=True)])
+    place = np.concatenate([place[own] for place, own in zip(places, kept, strict=True)])
+    matrix = sp.csr_matrix((counts.astype(float), (rows, place)), shape=(n_texts, n_columns))
     matrix.sort_indices()
-    return terms[order], matrix
+    return matrix

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.rows import row_blocks, unit_rows
-from isthmus.features.counting import count_pieces, count_terms, mark_following, read_tokens, shared, texts_key
+from isthmus.features.counting import (
+    Tokens,
+    count_known,
+    count_pieces,
+    count_terms,
+    mark_following,
+    read_tokens,
+    shared,
+    texts_key,
+)
 from isthmus.features.languages import negators
 from isthmus.features.ngrams import ngram_keys
 from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
@@ -95,11 +104,15 @@ class TermRows:
 
     def _count_many(self, texts: Sequence[str]) -> sp.csr_matrix:
         index = self.vocabulary.index
-        found = count_as_integers(texts, self.words, np.flatnonzero)
-        if found is None:
+        read = read_terms(texts, self.words)
+        if read is None:
             return sp.vstack([self._count_words(texts[part]) for part in row_blocks(len(texts), _MANY)])
-        columns = np.array([index.get(name, -1) for name in found[0]], dtype=np.int32)
-        known = found[1][:, np.flatnonzero(columns >= 0)]
+        tokens, terms, in_pieces = read
+        if not in_pieces:
+            return count_known(tokens, terms, self.words.ngram_range, index)
+        names, counts = count_pieces(tokens, terms, np.flatnonzero)
+        columns = np.array([index.get(name, -1) for name in names], dtype=np.int32)
+        known = counts[:, np.flatnonzero(columns >= 0)]
         places = columns[columns >= 0][known.indices]  # names and vocabulary are in the same order
         return sp.csr_matrix((known.data, places, known.indptr), shape=(len(texts), len(index)))
 
@@ -107,7 +120,16 @@ class TermRows:
 def count_as_integers(
     texts: Sequence[str], words: WordAnalyzer, keep: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, sp.csr_matrix] | None:
-    """Names and counts of the terms that ``keep`` chooses from the document frequencies; distinct words are read once.
+    """Names and counts of the terms that ``keep`` chooses from the document frequencies; None as for `read_terms`."""
+    read = read_terms(texts, words)
+    if read is None:
+        return None
+    tokens, terms, in_pieces = read
+    return count_pieces(tokens, terms, keep) if in_pieces else count_terms(tokens, terms, words.ngram_range, keep)
+
+
+def read_terms(texts: Sequence[str], words: WordAnalyzer) -> tuple[Tokens, list, bool] | None:
+    """Words of texts, each distinct one read once; what each counts as; and whether that is several terms a word.
 
     None for several languages, for phrases, and for sequences of pieces of words.
     """
@@ -116,18 +138,17 @@ def count_as_integers(
     language = words.languages[0]
     tokens = read_tokens(texts, lambda text: words.words(text, language), (language, words.lowercase, words.segment))
     seen = words.look_up(tokens.words, language)
-    found = [seen[word] for word in tokens.words]
-    if any(isinstance(term, tuple) for term in found):
+    terms: list[Any] = [seen[word] for word in tokens.words]
+    if any(isinstance(term, tuple) for term in terms):
         single = words.ngram_range == (1, 1) and not words.negation
-        return count_pieces(tokens, [as_terms(term) for term in found], keep) if single else None
-    terms = cast("list[str | None]", found)
+        return (tokens, [as_terms(term) for term in terms], True) if single else None
     if words.negation and len(tokens.ids):
         turning = np.array([word.lower() in negators(language) for word in tokens.words])
         marked = mark_following(tokens, turning, words.negation)
         # Only what is read is replaced: these tokens are shared with others.
         tokens = replace(tokens, ids=tokens.ids + marked * np.int32(len(terms)))
         terms = terms + [None if term is None else NEGATED + term for term in terms]
-    return count_terms(tokens, terms, words.ngram_range, keep)
+    return tokens, terms, False
 
 
 def piece_keys(
