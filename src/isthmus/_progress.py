@@ -43,6 +43,29 @@ def listen(listener: Callable[[dict], None] | None) -> Iterator[None]:
         _listener.reset(token)
 
 
+@contextmanager
+def when_over(phase: str, act: Callable[[], None]) -> Iterator[None]:
+    """Call ``act`` whenever ``phase`` is over inside the block; whoever listens hears everything as before.
+
+    >>> heard = []
+    >>> with listen(heard.append), when_over("reading", lambda: heard.append("over")):
+    ...     progress("reading", 1, 2)
+    ...     progress("reading", 2, 2)
+    >>> len(heard), heard[-1]
+    (3, 'over')
+    """
+    listener = _listener.get()
+
+    def hear(event: dict) -> None:
+        if listener is not None:
+            listener(event)
+        if event["phase"] == phase and event["done"] == event["total"]:
+            act()
+
+    with listen(hear):
+        yield
+
+
 def spell_event(event: dict, start: float) -> str:
     """An event in words; ``start`` is when its phase began.
 

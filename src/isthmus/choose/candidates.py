@@ -16,7 +16,7 @@ from joblib import cpu_count
 from isthmus._math.calibration import fit_affine
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.rows import rows_are_empty
-from isthmus._progress import as_candidate, listen, progress
+from isthmus._progress import as_candidate, listen, progress, when_over
 from isthmus._utils import one_blas_thread, return_memory
 from isthmus.choose.combined import LEXICON, NAMES, lexicon_proba
 from isthmus.choose.evidence import Evidence, LabelScorer
@@ -35,6 +35,7 @@ from isthmus.features.embeddings import (
     may_read_other_scripts,
     resolve_embedder,
 )
+from isthmus.features.vectorizer import TextVectorizer
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 from isthmus.recipes import RECIPES
 
@@ -149,15 +150,23 @@ def try_methods(
                 return {"method": name, "chosen": False, "why": f"not possible: {error}"}
 
         # Beyond this size string kernels take as much memory as all others together: they come before anything else
-        # has been read, texts compared on all cores, and what they took is given back. Self-training, which takes
-        # longest of the others in one thread, begins while the evidence is prepared.
+        # has been read, texts compared on all cores, and what they took is given back. Their ridge runs in one thread:
+        # words are read beside it. Self-training, which takes longest of the others in one thread, begins while the
+        # evidence is prepared.
         begun: dict[str, Future] = {}
         threads = n_jobs or cpu_count()
+
+        def read_ahead() -> None:
+            if threads > 1:
+                reader = TextVectorizer(**_reading(options))
+                _begin(reader.read_words, texts.texts)
+
         if len(texts.texts) > LARGE:
             if "strings" in candidates_for(texts.texts, None)[0]:
                 progress("comparing texts", 0, 1)
                 begun["strings"] = Future()
-                begun["strings"].set_result(fit("strings", threads))
+                with when_over("comparing texts", read_ahead):
+                    begun["strings"].set_result(fit("strings", threads))
                 progress("comparing texts", 1, 1)
             if threads > 1:
                 begun["self-training"] = _begin(fit, "self-training")
@@ -239,14 +248,14 @@ def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) ->
     return [futures[name].result() for name in names]
 
 
-def _quietly(fit: Callable[[str], Any], name: str) -> Any:
+def _quietly(act: Callable[[Any], Any], what: Any) -> Any:
     with listen(None):  # several methods at a time have no one step to report
-        return fit(name)
+        return act(what)
 
 
-def _begin(fit: Callable[[str], Any], name: str) -> Future:
+def _begin(act: Callable[[Any], Any], what: Any) -> Future:
     thread = ThreadPoolExecutor(1)
-    future = thread.submit(copy_context().run, _quietly, fit, name)
+    future = thread.submit(copy_context().run, _quietly, act, what)
     thread.shutdown(wait=False)  # takes nothing more
     return future
 
@@ -279,7 +288,7 @@ def _embedder(embed: Any) -> Any:
 
 def make_scorer(texts: TransferTexts, options: Mapping, views: Mapping[str, View] | None = None) -> LabelScorer | None:
     """A scorer by words and by ``views``; None where there are too few documents."""
-    settings = {name: options[name] for name in ("analyzer", "min_df", "language", "random_state") if name in options}
+    settings = {name: options[name] for name in ("random_state",) if name in options} | _reading(options)
     try:
         return LabelScorer(
             texts.known_texts,
@@ -293,6 +302,11 @@ def make_scorer(texts: TransferTexts, options: Mapping, views: Mapping[str, View
         if error.code not in ("no-rows", "empty-vocabulary"):
             raise
         return None
+
+
+def _reading(options: Mapping) -> dict[str, Any]:
+    """How words are read."""
+    return {name: options[name] for name in ("analyzer", "min_df", "language") if name in options}
 
 
 def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, View]:

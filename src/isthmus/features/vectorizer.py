@@ -38,6 +38,7 @@ from isthmus.features.term_rows import (
     count_places,
     counts_from_rows,
     piece_keys,
+    read_terms,
     weigh_counts,
 )
 from isthmus.features.tokens import WordAnalyzer
@@ -168,6 +169,12 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             return self._weigh(counts)
         key = ("weighed", self.sublinear, *self._counts_key(texts))
         return shared(key, lambda: self._weigh(counts))
+
+    def read_words(self, texts: Sequence[str]) -> None:
+        """Read words ahead, inside ``sharing()``, for whoever reads them in the same way."""
+        self._choose_analyzer(texts)
+        if self.analyzer_ == "words":
+            read_terms(texts, self._words)
 
     def _weigh(self, counts):
         return weigh_counts(counts, self.weighting, self.idf_, sublinear=self.sublinear)
