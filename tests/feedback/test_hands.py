@@ -117,6 +117,22 @@ def test_a_machine_is_measured_by_a_person_and_weighed(labelled, tmp_path):
     np.testing.assert_array_equal(back.labels, person.labels, err_msg="taking the table back restores what was")
 
 
+def test_what_a_machine_said_does_not_depend_on_where_a_new_class_stands(labelled):
+    """A class that a person adds sorts before or after the others, and the machine's answers stay what they are."""
+    result, truth = labelled
+    machine = {"document": list(range(1, 61)), "true_label": list(truth[:60])}
+    weighed = result.teach(machine, by="machine")
+    found = {}
+    for name in ("", "~"):
+        new = f"{name}0 another class"
+        person = {"document": [81, 82, 83], "true_label": [new, new, truth[82]]}
+        taught = weighed.teach(person)
+        assert (taught.classes.tolist().index(new) == 0) == (name == "")
+        found[name] = np.where(taught.labels == new, "new", taught.labels)[:60].tolist()
+    assert found[""] == found["~"]
+    assert np.mean(found[""] == np.array(truth[:60])) > 0.9
+
+
 def test_contradictions_are_asked_first(labelled):
     result, truth = labelled
     wrong = machine_says(truth, 0.0)

@@ -246,7 +246,7 @@ class AnswerFit:
     places: np.ndarray  # the answered documents, in the order in which they were learned
     codes: np.ndarray  # their answers
     at_random: np.ndarray  # which of them were drawn at random
-    weighed: WeighedAnswers | None = None  # what hands said that nobody's word settles
+    weighed: WeighedAnswers | None = None  # what hands said that nobody's word settles, by the model's classes
 
     @property
     def answered(self) -> np.ndarray:
@@ -296,6 +296,8 @@ def fit_answers(
     )
     at_random = known.at_random[order]
     model = TaughtModel(untaught.model, views, correction, word_model)
+    if weighed is not None:  # a class that only answers name comes last here, and in its place in the model
+        weighed = replace(weighed, likelihood=weighed.likelihood[:, class_codes(classes, model.classes_)])
     return AnswerFit(model, rows, vote, places, codes, at_random, weighed)
 
 
