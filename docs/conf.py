@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_signature": False,
     "show_memory": False,
+    "min_reported_time": 3600,  # no line with the time that a script took
     "write_computation_times": False,
     "abort_on_example_error": True,
 }

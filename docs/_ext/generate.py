@@ -26,7 +26,7 @@ ROOMS = (
     ("isthmus", "The short list", "What most programs need, importable from `isthmus` itself."),
     ("isthmus.api.label", "What label gives", "The labelling: labels, confidence, reasons, checks, reports, files."),
     ("isthmus.api.cluster", "What cluster gives", "The grouping: clusters, names, alignment."),
-    ("isthmus.api.diagnose", "What diagnose gives", "Findings, gravest first, with advice."),
+    ("isthmus.api.diagnose", "What diagnose gives", "Findings, most serious first, with advice."),
     ("isthmus.base", "The gate", "Who is source, who is target; pipelines; progress."),
     ("isthmus.pipeline", "Pipelines", "Vectoriser and method as one estimator; domains travel along."),
     ("isthmus.recipes", "Recipes", "Named ways from texts to labels."),

@@ -27,7 +27,7 @@ class Diagnosis:
     level : {"same", "small-shift", "shift", "no-transfer"}
         The outcome in a word.
     findings : list of dict
-        ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; gravest first.
+        ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; most serious first.
     tables : dict of str to list of dict
         ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``, ``new_groups``, at most 50 rows
         each; and ``doubtful_labels``, all of them, the most doubtful first.

@@ -44,8 +44,8 @@ def diagnose(
 ) -> None:
     """Say whether labels can travel from SOURCE to TARGET, and what to look out for.
 
-    What needs attention is printed gravest first; --full prints all findings with their figures. No label of TARGET is
-    needed or read. The exit code is 0 even when the advice is not to transfer.
+    What needs attention is printed most serious first; --full prints all findings with their figures. No label of
+    TARGET is needed or read. The exit code is 0 even when the advice is not to transfer.
     """
     refuse(
         (source == "-" and target == "-", "Both SOURCE and TARGET are '-'; only one can be standard input."),

@@ -36,8 +36,8 @@ def serve(
 ) -> None:
     """Open the workbench: projects that last, runs, and a queue in which a team reviews.
 
-    A second process, the worker, does what takes long. Ctrl-C stops both; a run that is under way goes on the next
-    time. On this machine alone nobody signs in; --host with any other address demands accounts.
+    A second process, the worker, does what takes long. Ctrl-C stops both; an interrupted run continues at the next
+    start. Sign-in is off while the server accepts local connections only; any other --host requires accounts.
     """
     need_workspace()
     for name in ("fastapi", "uvicorn", "python_multipart", "itsdangerous", "argon2"):

@@ -25,7 +25,7 @@ Database = Annotated[
     flag(
         "--database URL",
         "PostgreSQL instead of a file in the workspace: postgresql://USER:PASSWORD@HOST/NAME; better given as "
-        "$ISTHMUS_DATABASE, for others can read a command line.",
+        "$ISTHMUS_DATABASE, since others on the machine can read command lines.",
         envvar="ISTHMUS_DATABASE",
         show_envvar=False,
     ),
