@@ -2,6 +2,7 @@
 
 import numpy as np
 import scipy.sparse as sp
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import groups
@@ -43,3 +44,17 @@ def test_cosines_are_those_of_the_way_from_the_centre():
     np.testing.assert_allclose(
         found, [[2 / 5**0.5, 0.4 / 5**0.5], [-1 / 10**0.5, 1.8 / 10**0.5], [0.0, 0.0]], atol=1e-12
     )
+
+
+def test_k_means_runs_in_one_thread(monkeypatch):
+    class Probe:
+        def __init__(self, n_clusters):
+            pass
+
+        def fit(self, X):
+            self.labels_ = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "openmp"]
+            return self
+
+    monkeypatch.setattr(groups, "KMeans", Probe)
+    with threadpool_limits(2, user_api="openmp"):
+        assert set(groups.quiet_kmeans(np.eye(3), 2)) == {1}

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
+from threadpoolctl import threadpool_limits
 
 from isthmus._math.rows import group_means, unit_rows
 from isthmus._progress import progress
@@ -124,7 +125,10 @@ def group_facts(
 
 
 def quiet_kmeans(X: Any, n_clusters: int, **settings: Any) -> np.ndarray:
-    """Clusters of rows, without scikit-learn's warning where there are fewer distinct rows than clusters."""
-    with warnings.catch_warnings():
+    """Clusters of rows, without scikit-learn's warning where there are fewer distinct rows than clusters.
+
+    In one thread: further ones would mostly turn in circles, waiting for it, and sums would depend on their number.
+    """
+    with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)
         return KMeans(n_clusters, **settings).fit(X).labels_
