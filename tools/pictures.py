@@ -105,11 +105,10 @@ def shoot(opened, address: str, name: str, *, size=(1280, 800), dark=False, part
 
 
 def reports(opened, folder: Path, surroundings: dict[str, str]) -> None:
-    """The pages about labels, groups and the diagnosis, and a result in a notebook."""
+    """The pages about labels and the diagnosis, and a result in a notebook."""
     commands = (
         "data sample",
         "label motorcycles.csv cars.csv -o labelled.csv --report report.html",
-        "cluster motorcycles.csv cars.csv -o grouped.csv --report cluster.html",
         "diagnose motorcycles.csv cars.csv --report diagnosis.html",
     )
     for command in commands:
@@ -117,7 +116,6 @@ def reports(opened, folder: Path, surroundings: dict[str, str]) -> None:
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     for dark, ending in ((False, ""), (True, "-dark")):
         shoot(opened, (folder / "report.html").as_uri(), f"report{ending}.png", dark=dark)
-    shoot(opened, (folder / "cluster.html").as_uri(), "report-cluster.png")
     shoot(opened, (folder / "diagnosis.html").as_uri(), "report-diagnosis.png")
     motorcycles, cars, _ = load_sample()
     result = isthmus.label(motorcycles.texts, motorcycles.labels, cars.texts, embed=False)
@@ -127,7 +125,7 @@ def reports(opened, folder: Path, surroundings: dict[str, str]) -> None:
 
 
 def workbench(opened, folder: Path, surroundings: dict[str, str]) -> None:
-    """The review page, light, dark and on a phone, and the overview, after the sample was labelled."""
+    """The review page, light, dark and on a phone, after the sample was labelled."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -145,14 +143,13 @@ def workbench(opened, folder: Path, surroundings: dict[str, str]) -> None:
     ]
     server = subprocess.Popen(command, env=surroundings, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        project = f"{address}{_sample_page(address)}"
-        for name, page, size, dark in (
-            ("workbench.png", "/review", (1280, 800), False),
-            ("workbench-dark.png", "/review", (1280, 800), True),
-            ("workbench-phone.png", "/review", (390, 844), False),
-            ("workbench-overview.png", "", (1280, 800), False),
+        review = f"{address}{_sample_page(address)}/review"
+        for name, size, dark in (
+            ("workbench.png", (1280, 800), False),
+            ("workbench-dark.png", (1280, 800), True),
+            ("workbench-phone.png", (390, 844), False),
         ):
-            shoot(opened, project + page, name, size=size, dark=dark)
+            shoot(opened, review, name, size=size, dark=dark)
     finally:
         server.terminate()
         server.wait(30)
