@@ -17,6 +17,7 @@ from isthmus.choose.prevalence import time_periods
 from isthmus.cli.app import run_command
 from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
+from isthmus.feedback.answers import Answers
 from isthmus.report import summary
 from isthmus.report.figures import lines_figure
 from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
@@ -220,11 +221,13 @@ def test_a_class_is_told_by_its_own_documents():
         needs_review=np.array([False, False, True, False]),
         probabilities=np.array([[0.9, 0.1, 0.0], [0.7, 0.3, 0.0], [0.5, 0.3, 0.2], [0.4, 0.5, 0.1]]),
         source_labels=["a", "b", None],
+        known_answers=Answers([1], ["a"], ["asked"], [""], ["answers"]),
     )
     a, b, c = class_table(result)
     assert [row["confidence"] for row in (a, b, c)] == [pytest.approx(0.6), pytest.approx(0.4), None]
-    assert [row["precision"] for row in (a, b, c)] == [pytest.approx(0.8), pytest.approx(0.4), None]
-    assert [(row["target"], row["accepted"], row["review"]) for row in (a, b, c)] == [(3, 2, 1), (1, 1, 0), (0, 0, 0)]
+    assert [row["precision"] for row in (a, b, c)] == [pytest.approx(0.9), pytest.approx(0.4), None]
+    assert [(row["target"], row["accepted"], row["review"]) for row in (a, b, c)] == [(3, 1, 1), (1, 1, 0), (0, 0, 0)]
+    assert [row["read"] for row in (a, b, c)] == [1, 0, 0], "what was read is not accepted unread"
     assert (c["estimated_share"], c["low"], c["high"]) == (0.5, 0.25, 0.75)
 
 

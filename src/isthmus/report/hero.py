@@ -169,9 +169,10 @@ def class_table(result) -> list[dict[str, Any]]:
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
     rows = []
     counted = ~without_text(result.texts)
+    read = was_read(result)
     for code, name in enumerate(result.classes.tolist()):
         chosen = (result.labels == name) & counted
-        accepted = chosen & ~result.needs_review
+        accepted = chosen & ~result.needs_review & ~read
         rows.append(
             {
                 "class": str(name),
@@ -188,9 +189,15 @@ def class_table(result) -> list[dict[str, Any]]:
                 "accepted": int(accepted.sum()),
                 "precision": float(result.confidence[accepted].mean()) if accepted.any() else None,
                 "review": int(result.needs_review[chosen].sum()),
+                "read": int((chosen & read).sum()),
             }
         )
     return rows
+
+
+def was_read(result) -> np.ndarray:
+    """Documents whose label is what a person answered; nobody accepted them unread."""
+    return np.isin(np.arange(len(result.texts)), result.known_answers.read.rows)
 
 
 def shares_note(result) -> str:
