@@ -25,6 +25,7 @@ from isthmus.workbench.pages import (
     people_names,
     project_page,
 )
+from isthmus.workbench.pages.review import measured
 from isthmus.workbench.service import EXPORTS, find_run, make_export
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
@@ -109,7 +110,7 @@ def result(access: Viewer, run: str):
     if found.state != "done":
         return project_page(access, "run", **progress_facts(access, found))
     tables = dict.fromkeys(TABLES) | access.workspace.runs.tables(found.id, list(TABLES))  # what is not there is empty
-    return project_page(access, "run", run=found, **tables)
+    return project_page(access, "run", run=found, measured=measured(access, found), **tables)
 
 
 def progress_facts(access: Access, run: Any) -> dict[str, Any]:
