@@ -32,6 +32,16 @@ def test_a_models_labels_become_predictions_and_only_those_to_review(table, tmp_
     assert tasks[0]["annotations"] == []
 
 
+def test_a_table_is_written_byte_for_byte_where_that_is_asked_for(tmp_path, capsys):
+    """The note on guarded cells names the option."""
+    source = tmp_path / "formulas.jsonl"
+    source.write_text('{"id": "a1", "text": "=1+1", "label": "sum"}\n')
+    assert run(source, tmp_path / "guarded.csv") == 0
+    assert "--exact" in capsys.readouterr().err
+    assert run(source, tmp_path / "exact.csv", "--exact") == 0
+    assert (tmp_path / "exact.csv").read_text().splitlines()[1] == "a1,=1+1,sum"
+
+
 def test_labels_of_people_become_annotations(table, tmp_path):
     code = run(table, tmp_path / "tasks.json", "--to", "label-studio", "--by-people")
     assert code == 0

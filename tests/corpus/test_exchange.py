@@ -11,6 +11,7 @@ from isthmus.corpus import read_collection
 from isthmus.corpus.exchange import TOOLS, Labelled, find_tool, flatten, write_tool_file
 from isthmus.corpus.read import read_table
 from isthmus.corpus.shards import cut_shard, read_block
+from isthmus.exceptions import DataError
 
 TEXTS = ["kind staff", "far too dear", 'a "quoted" line\nand another', "größer als 你好"]
 LABELS = ["service", "price", None, "size & colour"]
@@ -164,6 +165,13 @@ def test_fasttext_lines_come_back_with_blanks_as_it_cuts_them(tmp_path):
         docs = read_collection(tmp_path / name)
         assert docs.labels == ["service", "price", None, "size-&-colour"]
         assert docs.texts == ["kind staff", "far too dear", 'a "quoted" line and another', "größer als 你好"]
+
+
+def test_two_labels_that_fasttext_could_not_tell_apart_are_refused(tmp_path):
+    table = Labelled(["1", "2"], ["good", "bad"], ["a b", "a-b"])
+    with pytest.raises(DataError, match="'a b' and 'a-b' would both be 'a-b'"):
+        write_tool_file(tmp_path / "lines.ft", "fasttext", table)
+    assert not (tmp_path / "lines.ft").exists()
 
 
 def test_blocks_of_a_tools_file_are_those_of_the_whole(tmp_path):

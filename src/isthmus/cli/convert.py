@@ -35,6 +35,7 @@ def convert(
         ),
     ] = None,
     review: Annotated[bool, flag("--review", "Only rows that need review (column needs_review).")] = False,
+    exact: Annotated[bool, shared("exact")] = False,
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
@@ -52,7 +53,7 @@ def convert(
         if review:
             docs = docs.select([row for row, cell in enumerate(_column(docs, "needs_review")) if _is_true(cell)])
         if tool == "table":
-            write_table(output, docs.table(), force=force)
+            write_table(output, docs.table(), force=force, exact=exact)
         else:
             write_tool_file(output, tool, _labelled(docs, by_people), force=force)
     if not quiet:

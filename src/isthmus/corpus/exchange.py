@@ -16,6 +16,7 @@ from typing import Any
 from isthmus.corpus.cells import json_text, whole_text
 from isthmus.corpus.guess import LOOKED_AT
 from isthmus.corpus.write import check_output, replacing
+from isthmus.exceptions import DataError
 
 _LABEL = re.compile(r"__label__(\S+)\s?")
 _BLANKS = re.compile(r"\s+")
@@ -239,8 +240,16 @@ def read_fasttext(text: str) -> list[dict]:
 
 def write_fasttext(table: Labelled) -> Iterator[str]:
     """A line per document; what fastText cuts at becomes one blank, or ``-`` inside a label."""
+    names: dict[str, str] = {}
     for _, text, label, _, _ in table.rows():
-        mark = "" if label is None else f"__label__{_BLANKS.sub('-', label.strip())} "
+        name = "" if label is None else _BLANKS.sub("-", label.strip())
+        if label is not None and names.setdefault(name, label) != label:
+            raise DataError(
+                f"fastText's labels have no blanks, so {names[name]!r} and {label!r} would both be {name!r}; rename "
+                "one of them.",
+                code="bad-labels",
+            )
+        mark = "" if label is None else f"__label__{name} "
         yield mark + _BLANKS.sub(" ", text).strip() + "\n"
 
 
