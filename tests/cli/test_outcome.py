@@ -304,6 +304,17 @@ def test_python_the_command_and_the_report_name_one_step(enter_copy, capsys):
     assert hero_facts(result)["next"] == str(step)
 
 
+def test_nobody_is_sent_to_read_documents_without_text(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("source.csv").write_text("text,label\n" + "good day,fine\nbad day,poor\n" * 5)
+    Path("target.csv").write_text("id,text\n" + "".join(f'{n},""\n' for n in range(40)))
+    assert run_command(["label", "source.csv", "target.csv", "-o", "labels.csv", "--method", "nbc"]) == 0
+    said = capsys.readouterr().err
+    assert "next: No document of the target has a text" in said
+    assert "Read " not in said
+    assert "isthmus check" not in said
+
+
 def test_a_long_list_is_begun_with_a_hundred(monkeypatch):
     """Nobody reads a thousand documents at once; what a hundred answers bring is said first."""
     monkeypatch.chdir(Path(__file__).parent)

@@ -118,9 +118,11 @@ class Outlook(FrameResult, Labelling):
         Forecast from the confidences and the guarantee (:meth:`sample` with a budget, :meth:`check`) that it should
         bring. Where that would not pay, the step is to read the list itself (not ``at_random``); where no document
         needs review, a random sample shows whether that is right. None for later texts, and after a check that
-        guarantees something or leaves nothing to review.
+        guarantees something or leaves nothing to review, and where no text has content.
         """
         expected, budget = self.expected_accuracy, self.error_budget
+        if without_text(self.texts).all():
+            return None
         guaranteed = self.checked is not None and self.checked.guarantee is not None
         if not self.needs_review.any():
             all_read = len(self.known_answers.read.rows) == len(self.texts)

@@ -363,6 +363,8 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
     if step is None:
         if not any(result.needs_review):
             return "Nothing is left to read."
+        if not any(text.strip() for text in result.texts):
+            return "No document of the target has a text; name the column of the texts with --text or --target-text."
         return _sample_line(saved or table, len(result.texts))  # later texts, of which nothing is expected
     line = _step_line(step, saved, _to_be_checked(result, saved, table), budget)
     if step.at_random:

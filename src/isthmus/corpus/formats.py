@@ -32,6 +32,7 @@ FORMATS = {
         Format("fasttext", (".ft", ".fasttext"), blocks=False, written=False),
     )
 }
+MANIFEST = "manifest.json"  # of the files that a run in blocks wrote into a folder
 FASTTEXT = b"__label__"  # how a line of fastText begins
 _BY_ENDING = {ending: format for format in FORMATS.values() for ending in format.endings}
 

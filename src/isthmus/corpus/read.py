@@ -18,7 +18,7 @@ from isthmus.corpus.cells import cell_text
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.exchange import TOOLS, find_tool, flatten, read_fasttext
-from isthmus.corpus.formats import FASTTEXT, FORMATS, format_of, sniff_format, split_sheet, table_ending
+from isthmus.corpus.formats import FASTTEXT, FORMATS, MANIFEST, format_of, sniff_format, split_sheet, table_ending
 from isthmus.corpus.guess import WantLabels, list_columns, resolve_columns
 from isthmus.corpus.limits import gunzip
 from isthmus.corpus.tables import (
@@ -321,7 +321,7 @@ def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
         for path in folder.rglob("*")
         if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
-    tables = [path for path in files if path.parent == folder and format_of(path)]
+    tables = [path for path in files if path.parent == folder and path.name != MANIFEST and format_of(path)]
     if tables or not files:
         raise _not_a_file(folder, tables)
     ids, texts, labels = [], [], []

@@ -44,7 +44,6 @@ _CHUNK = 8 << 20
 _SHOWN = 500  # characters of a bad row that are kept
 _DAMAGE = (OSError, EOFError, zlib.error)
 _NUL = "a NUL byte, which text cannot hold"
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)

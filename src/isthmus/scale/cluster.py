@@ -13,7 +13,7 @@ import numpy as np
 from isthmus.clustering.alignment import name_clusters
 from isthmus.clustering.blocks import cluster_directions, fit_passes, nearest_centers
 from isthmus.clustering.guided import CrossGuidedKMeans
-from isthmus.corpus.shards import MANIFEST
+from isthmus.corpus.formats import MANIFEST
 from isthmus.request import ClusterRequest
 from isthmus.scale.methods import Columns, PieceBlock, PiecePasses
 from isthmus.scale.output import Output, assemble, write_json, write_part

@@ -18,7 +18,7 @@ from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
 from isthmus.choose.choice import decide
 from isthmus.choose.prevalence import share_sums, shares_of_sums, with_source
 from isthmus.choose.texts import TransferTexts
-from isthmus.corpus.shards import MANIFEST
+from isthmus.corpus.formats import MANIFEST
 from isthmus.corpus.tables import Rows
 from isthmus.features.blocks import add_tuples
 from isthmus.request import ADDED, LabelRequest

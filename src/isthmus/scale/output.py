@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from isthmus.corpus.cells import FormulaEscaper
-from isthmus.corpus.formats import written_format
-from isthmus.corpus.shards import MANIFEST
+from isthmus.corpus.formats import MANIFEST, written_format
 from isthmus.corpus.tables import Rows
 from isthmus.corpus.write import (
     extend_records,
