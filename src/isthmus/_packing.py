@@ -15,12 +15,7 @@ _PACKED = "_packed"
 
 
 def pack_names(state: Mapping[str, Any]) -> dict[str, Any]:
-    """The state with arrays of names as numbers and a list of the distinct names; see :func:`unpack_names`.
-
-    >>> packed = pack_names({"labels": np.array(["a", "b", "a"], dtype=object), "n": 3})
-    >>> sorted(packed), unpack_names(packed)["labels"].tolist()
-    (['_packed', 'n'], ['a', 'b', 'a'])
-    """
+    """The state with arrays of names as numbers and a list of the distinct names; see :func:`unpack_names`."""
     arrays = {name: value for name, value in state.items() if _is_names(value)}
     if not arrays:
         return dict(state)

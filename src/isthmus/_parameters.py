@@ -49,8 +49,6 @@ Estimator = TypeVar("Estimator")
 
 
 class Lengths:
-    """A pair of whole numbers: the shortest and the longest n-gram."""
-
     hidden = False
 
     def is_satisfied_by(self, value: Any) -> bool:

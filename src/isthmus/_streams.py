@@ -18,7 +18,6 @@ class StandardOutput:
         self.stream = stream
 
     def write(self, data: Any) -> int:
-        """Write all of ``data``; returns its length in bytes."""
         out = _stream(self.stream)
         rest = memoryview(data)
         total = rest.nbytes

@@ -220,7 +220,6 @@ def label_array(y: Any) -> np.ndarray:
 
 
 def _native(array: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Objects that are all numbers, or all truth values, in their own dtype; unknown places hold a filler."""
     values = array[known].tolist()
     if not all(isinstance(value, (bool, int, float, np.number, np.bool_)) for value in values):
         return array

@@ -87,11 +87,7 @@ def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
-    """Confidences ``caution`` log-odds lower, as at the low end of the accuracy to expect, and at most ``surest``.
-
-    >>> with_caution([0.98, 0.8], 0.8).round(2).tolist()
-    [0.96, 0.64]
-    """
+    """Confidences ``caution`` log-odds lower, as at the low end of the accuracy to expect, and at most ``surest``."""
     return expit(logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, min(surest, 1 - _EDGE))) - caution)
 
 
@@ -101,11 +97,7 @@ def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np
 
 
 def without_text(texts: Sequence[str]) -> np.ndarray:
-    """Which documents hold nothing but blanks: they get labels, but count for no class.
-
-    >>> without_text(["dear", " ", ""]).tolist()
-    [False, True, True]
-    """
+    """Which documents hold nothing but blanks: they get labels, but count for no class."""
     return np.array([not text.strip() for text in texts], dtype=bool)
 
 

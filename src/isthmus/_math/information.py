@@ -51,7 +51,6 @@ def domain_divergence(source_counts: ArrayLike, target_counts: ArrayLike, *, smo
 
 
 def safe_log(values: np.ndarray) -> np.ndarray:
-    """Natural logarithm with -inf for zero and no warning."""
     out = np.full(np.shape(values), -np.inf)
     np.log(values, out=out, where=np.asarray(values) > 0)
     return out

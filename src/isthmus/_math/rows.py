@@ -42,7 +42,6 @@ def unit_rows(rows: Any) -> Any:
 
 
 def rows_are_empty(rows: Any) -> np.ndarray:
-    """Which rows, dense or sparse, hold nothing but zeros."""
     filled = rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)
     return np.asarray(filled).ravel() == 0
 

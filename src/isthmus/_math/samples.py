@@ -63,9 +63,6 @@ def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.nd
     found no longer count: the budget is for the other documents. If it is broken, the chance that the e-value ever
     reaches 1/α is at most α (Ville's inequality, for each number of wrong labels), in whatever order documents are
     read.
-
-    >>> [int(budget_evidence(wrong, 70, 1000, 0.1) >= np.log(20)) for wrong in (0, 1, 2)]
-    [1, 1, 0]
     """
     wrong, n, population = (np.asarray(part, dtype=float) for part in (wrong, n, population))
     breaking = wrong + np.floor(budget * (population - wrong) + 1e-9) + 1

@@ -67,7 +67,6 @@ class Outlook(FrameResult, Labelling):
         ]
 
     def _column(self, name: str) -> list:
-        """Values of a column of the target's frame, also of one kept with a saved labelling."""
         if self._frame is not None:
             columns = frame_columns(self._frame)
         else:

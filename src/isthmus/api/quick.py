@@ -93,8 +93,6 @@ _SINGLE = (
 
 @dataclass(frozen=True)
 class VoteRule:
-    """The rules of a :class:`isthmus.choose.CombinedModel`."""
-
     members: Mapping[str, PipelineRule]
     weights: Mapping[str, float]
     names: PipelineRule | None
@@ -336,7 +334,6 @@ class QuickLabels:
         return label_columns(self)
 
     def class_shares(self, by: Sequence | None = None) -> list[dict]:
-        """See :meth:`isthmus.api.label.LabelResult.class_shares`."""
         counted = ~without_text(self.texts)
         facts = ShareFacts(self.classes.tolist(), self.labels, self.probabilities, self.confidence, counted=counted)
         source = [name for name, count in self.by.source_counts for _ in range(count)]

@@ -22,11 +22,7 @@ def asked_documents(columns: Mapping[str, Sequence]) -> list[dict[str, Any]]:
 
 
 def answer_table(documents: Sequence[Mapping[str, Any]], answers: Mapping[str, str]) -> dict[str, list]:
-    """Answers by the number of their document, as a table for ``teach``.
-
-    >>> answer_table([{"document": 3, "drawn": "asked"}, {"document": 5, "drawn": "asked"}], {"5": "staff"})
-    {'document': [5], 'true_label': ['staff'], 'drawn': ['asked']}
-    """
+    """Answers by the number of their document, as a table for ``teach``."""
     said = [row for row in documents if str(row["document"]) in answers]
     return {
         "document": [row["document"] for row in said],
@@ -43,7 +39,6 @@ def review(result: Any, columns: Mapping[str, Sequence]) -> Any:
 
 @cache
 def widget_class() -> Any:
-    """The class of the widget, made once where anywidget is installed."""
     base: Any = import_optional("anywidget", "result.review()", extra="notebook").AnyWidget
     traitlets = import_optional("traitlets", "result.review()", extra="notebook")
 

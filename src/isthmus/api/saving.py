@@ -350,7 +350,6 @@ def _full_name(one: Any) -> str:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether it names a class of a room that only computes."""
     module_name = name.rpartition(".")[0]
     in_a_room = any(module_name == room or module_name.startswith(f"{room}.") for room in _ROOMS)
     return in_a_room and _find_type(name) is not None
@@ -366,7 +365,6 @@ def _is_estimator(name: str) -> bool:
 
 
 def _is_ufunc(name: str) -> bool:
-    """Whether it names a function of numpy or scipy.special that computes entry by entry."""
     module_name, _, own_name = name.rpartition(".")
     if not any(module_name == root or module_name.startswith(f"{root}.") for root in _WITH_UFUNCS):
         return False

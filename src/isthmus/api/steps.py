@@ -275,7 +275,6 @@ def labeller_name(labeller: Callable) -> str:
 
 
 def _nameless(model: Any) -> list:
-    """Classes of which the documents know neither the name nor words."""
     named = getattr(model, "names_model", model)
     return getattr(named, "nameless_", [])
 

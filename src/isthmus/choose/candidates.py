@@ -229,7 +229,6 @@ def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> F
 
 
 def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) -> list:
-    """Outcomes in the order of ``names``. Threads: the heavy parts leave Python's lock."""
     size = min(len(names), n_jobs or cpu_count())
     progress("trying methods", 0, len(names))
     if size < 2:
@@ -278,7 +277,6 @@ def candidates_for(
 
 
 def _embedder(embed: Any) -> Any:
-    """The model asked for, or the packaged one where it is installed."""
     if embed is False:
         return None
     if embed is None:
@@ -305,13 +303,10 @@ def make_scorer(texts: TransferTexts, options: Mapping, views: Mapping[str, View
 
 
 def _reading(options: Mapping) -> dict[str, Any]:
-    """How words are read."""
     return {name: options[name] for name in ("analyzer", "min_df", "language") if name in options}
 
 
 def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, View]:
-    """Vectors in which labels are judged, besides words; the candidates use the same ones."""
-
     def make(name: str) -> View:
         steps = RECIPES[name].build_with(**options, embed=embedder)[:-1]
         rows: Any = texts.texts

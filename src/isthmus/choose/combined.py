@@ -105,7 +105,6 @@ class CombinedModel:
         return opinions
 
     def _read_for_words(self, texts: Sequence[str]) -> tuple[Any, Any]:
-        """The method that learned from labelled words alone, and its rows."""
         return self.lexicon_model.steps[-1][1], self.lexicon_model[:-1].transform(texts)
 
     def from_opinions(self, opinions: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -148,7 +147,6 @@ def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.nd
 
 
 def lexicon_proba(model: Any, rows: Any, power: float, offsets: np.ndarray | None) -> np.ndarray:
-    """Probabilities by a model of labelled words; where no such word is, all are alike."""
     logs = power * np.log(np.maximum(model.predict_proba(rows), 1e-12))
     probabilities = softmax(logs if offsets is None else logs + offsets)
     probabilities[np.diff(rows.tocsr()[:, model.labelled_words_].indptr) == 0] = 1 / probabilities.shape[1]

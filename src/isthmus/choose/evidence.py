@@ -71,7 +71,6 @@ class Evidence:
 
     @classmethod
     def from_tables(cls, target: np.ndarray, source: np.ndarray, back: np.ndarray) -> Evidence:
-        """Evidence from counts of labels by answers."""
         repeated = np.trace(target, axis1=-2, axis2=-1) / np.maximum(1, target.sum(axis=(-2, -1)))
         cv_accuracy = float(repeated) if target.ndim == 2 else repeated
         return cls(information(target), information(source), class_accuracy(back), cv_accuracy, (target, source, back))
@@ -315,7 +314,6 @@ def plain_learner() -> LinearSVC:
 
 
 def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
-    """Counts of labels by held-out answers."""
     codes = np.unique(labels, return_inverse=True)[1]
     usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two cannot be held out
     if len(np.unique(codes[usable])) < 2:
@@ -338,7 +336,6 @@ def _decided(decisions: np.ndarray) -> np.ndarray:
 
 
 def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
-    """One row of each text, the first in ``order``."""
     first: dict[str, int] = {}
     for place in order.tolist():
         first.setdefault(texts[place], place)
@@ -346,5 +343,4 @@ def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
 
 
 def draw_rows(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Rows drawn at random, in their order."""
     return rows if len(rows) <= size else rows[np.sort(rng.choice(len(rows), size, replace=False))]

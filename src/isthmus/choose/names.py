@@ -140,12 +140,7 @@ def check_names_alone(classes: NamedClasses) -> None:
 
 
 def in_other_script(classes: NamedClasses, texts: Sequence[str]) -> bool:
-    """Whether names are written in another script than most documents, so that they share no word with them.
-
-    >>> labels = NamedClasses.of(None, ["finance", "sport"])
-    >>> in_other_script(labels, ["股市大涨", "球队夺冠"]), in_other_script(labels, ["Shares rose"])
-    (True, False)
-    """
+    """Whether names are written in another script than most documents, so that they share no word with them."""
     named = script_of(" ".join(one.text for one in classes.classes.values()))
     found = Counter(script_of(text) for text in texts[:: max(1, len(texts) // _LOOKED_AT)])
     del found[None]
@@ -163,13 +158,6 @@ def why_names_stay_out(
 
     ``agreement`` is ``agreement_`` of a fitted :class:`isthmus.ClassNameClassifier`; ``named`` is the evidence about
     its labels, ``vote`` that about the labels of the vote without it.
-
-    >>> from isthmus.classify.names.settling import NameAgreement
-    >>> back = Evidence(0.6, 0.6, 0.7, 0.8)
-    >>> why_names_stay_out(["sport", "business"], NameAgreement(names=0.5, documents=0.7), back, back, 500)
-    ''
-    >>> why_names_stay_out(["sport", "business"], NameAgreement(names=0.05, documents=0.7), back, back, 500)
-    "the names alone agree too little with the source's labels"
     """
     if read_polarity(classes) is not None:
         return "the classes are verdicts, which names of classes do not tell apart"

@@ -141,7 +141,6 @@ def _membership(probabilities: np.ndarray, code: int, confidence: np.ndarray) ->
 
 
 def _touched(member: np.ndarray, given: np.ndarray, confidence: np.ndarray, caution: float) -> np.ndarray:
-    """How likely a mistake about each document touches a class, were the accuracy lower by the caution."""
     sure = np.clip(confidence, 1e-9, 1 - 1e-9)
     worse = (1 - with_caution(sure, caution)) / (1 - sure)
     return np.minimum(np.where(given, 1 - member, member) * worse, 1)
@@ -226,7 +225,6 @@ def estimate_shares(
 
 
 def with_source(rows: list[dict[str, Any]], source_labels: Any = None) -> list[dict[str, Any]]:
-    """The rows with each class's share in the source, None where the source has no label."""
     counts = Counter([] if source_labels is None else [name for name in source_labels if name is not None])
     total = sum(counts.values())
     return [{"class": row["class"], "source": counts[row["class"]] / total if total else None} | row for row in rows]

@@ -77,7 +77,6 @@ def confidence_outside(scorer: LabelScorer | None, probabilities: np.ndarray) ->
 
 
 def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.ndarray:
-    """Name of the new group of each target text, '' for none."""
     named = np.full(len(target_texts), "", dtype=object)
     if scorer is None or not scorer.novelty.groups:
         return named
@@ -326,7 +325,6 @@ def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
 
 
 def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distance between the best and the next class, and the best one."""
     if decisions.ndim == 1:
         return 2 * np.abs(decisions), (decisions > 0).astype(int)
     ordered = np.sort(decisions, axis=1)

@@ -82,7 +82,6 @@ class Ridge:
         return cls(rows, solved, np.minimum(leverage, 1 - 1e-6))
 
     def held_out(self, labels: np.ndarray) -> np.ndarray:
-        """Counts of labels by what the regression without the document says."""
         names, codes = np.unique(labels, return_inverse=True)
         if len(names) < 2:
             return np.array([[len(labels)]])
@@ -93,7 +92,6 @@ class Ridge:
         return count_pairs(codes, left_out.argmax(axis=1))
 
     def answer(self, labels: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """What the regression on these rows says of other rows."""
         names, codes = np.unique(labels, return_inverse=True)
         wanted = np.eye(len(names))[codes]
         mean = wanted.mean(axis=0)

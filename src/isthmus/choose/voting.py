@@ -46,7 +46,6 @@ class VotingRule:
         return float(self._scores(evidence, shared))
 
     def _scores(self, evidence: Evidence, shared: float) -> Any:
-        """One score, or one per draw."""
         found = [(self.reverse_weight * clipped_logit(view.reverse_accuracy), excess(view)) for view in evidence.views]
         doubts = [np.where(easier > 0, (1 - shared) * easier, -easier) for _, easier in found]
         return np.mean([back - doubt for (back, _), doubt in zip(found, doubts, strict=True)], axis=0)

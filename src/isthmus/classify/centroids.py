@@ -22,7 +22,6 @@ class CentredRows:
 
     @classmethod
     def about(cls, rows: Any, mean: np.ndarray | None = None) -> CentredRows:
-        """``rows`` (any length) about ``mean``, or about their own mean."""
         rows = unit_rows(rows)
         if mean is None:
             mean = np.asarray(rows.mean(axis=0)).ravel()

@@ -45,7 +45,6 @@ class CommandLabeller:
         self.timeout = timeout
 
     def __call__(self, texts: Sequence[str]) -> list:
-        """What the command says about each text."""
         lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         shown = shorten(self.command, 60)
         try:
@@ -209,7 +208,6 @@ class LabellerClassifier(TransferClassifier):
 
 
 def _read_answer(answer: Any, number: int) -> Mapping[Any, float]:
-    """Classes and their probabilities; empty where there is no answer."""
     if isinstance(answer, Mapping) and set(answer) & {"label", "probabilities"}:
         answer = answer.get("probabilities", answer.get("label"))
     if answer is None or answer == "" or answer != answer:

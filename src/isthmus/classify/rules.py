@@ -62,14 +62,11 @@ def two_columns(decision: np.ndarray) -> np.ndarray:
 
 
 def log_of(probabilities: np.ndarray) -> np.ndarray:
-    """Logarithms of probabilities, never minus infinity."""
     return np.log(np.maximum(probabilities, 1e-300))
 
 
 @dataclass(frozen=True)
 class CentroidRule:
-    """Nearest centroid about a mean."""
-
     mean: np.ndarray
     centroids: np.ndarray
     power: float
@@ -162,7 +159,6 @@ class DualRule:
 
 
 def comparable(values: np.ndarray, moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Scores on one scale for all classes, by the mean and the deviation of each class's scores."""
     return (values - moments[0]) / moments[1]
 
 
@@ -252,7 +248,6 @@ class KernelBend:
     unit: bool = False  # rows are brought to length one at the end
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """The same rows, changed in place."""
         if self.rbf:
             rows -= 1.0
             np.exp(rows, out=rows)
@@ -267,7 +262,6 @@ class KernelBend:
 
 
 def scale_dense(rows: np.ndarray) -> np.ndarray:
-    """Scale rows to length one, in place."""
     for block in row_blocks(len(rows), BLOCK):  # a norm takes as much memory as its rows
         length = np.linalg.norm(rows[block], axis=1, keepdims=True)
         length[length == 0] = 1.0

@@ -133,7 +133,6 @@ def static_steps(texts: list[str]) -> np.ndarray:
 
 
 def vector_sums(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Sum and number of a block's vectors."""
     steps, _ = block_steps(block, "vectors", static_steps)
     return steps.sum(axis=0, dtype=np.int64), np.array([len(steps)])
 

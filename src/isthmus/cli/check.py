@@ -274,7 +274,6 @@ def describe_read_on(result: str, saved: Any) -> str:
 
 
 def open_labelling(path: str, text: str | None) -> Labelling:
-    """A labelled table, or, where the name's ending is not that of a table, a saved labelling."""
     try:
         docs = read_collection(path, text=text, label="label")
     except DataError as error:

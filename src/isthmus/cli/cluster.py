@@ -188,7 +188,6 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
 
 
 def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Group in blocks; memory grows with the vocabulary, not with the files."""
     from isthmus.scale.cluster import cluster_in_blocks
 
     check_blocks(request)

@@ -152,7 +152,6 @@ def _is_free_or_ours(path: Path, output: str) -> bool:
 
 
 def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
-    """SHA-256 of an input; of a folder, over the names and bytes of its files."""
     if known is not None:
         return known
     if str(path) == "-":

@@ -82,7 +82,6 @@ def diagnose(
 
 
 def short_lines(result: Diagnosis) -> list[str]:
-    """The verdict and what it means for the findings that need attention, in at most six lines."""
     from isthmus.shift.diagnose import SEVERITIES  # here, so that a missing file is told at once
 
     grave = []

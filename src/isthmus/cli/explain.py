@@ -73,7 +73,6 @@ def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
 
 
 def name_of(saved, row: int) -> str:
-    """The document's id, with its number where another document has the same id."""
     ids = saved.document_ids
     return ids[row] if ids.count(ids[row]) == 1 else f"{ids[row]} (document {row + 1})"
 

@@ -40,7 +40,6 @@ def label(request: LabelRequest) -> None:
 
 
 def check_request(request: LabelRequest, *, large: bool = False) -> None:
-    """Refuse what cannot work before anything is read; a run in blocks looks at its output itself."""
     request.check()
     if request.method != "auto":
         get_recipe(request.method)

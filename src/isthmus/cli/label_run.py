@@ -92,7 +92,6 @@ def label_files(request: LabelRequest) -> None:
 
 
 def label_with_model(request: LabelRequest) -> None:
-    """Label later documents without refitting."""
     with talking(request.quiet):
         saved = _load_model(request)
         if request.error_budget is not None:
@@ -344,7 +343,6 @@ def _to_be_checked(result, saved: Any, table: Any) -> Any:
 
 
 def _holds_answers(result) -> bool:
-    """Whether some labels are answers that somebody gave to these very texts."""
     return result.answers is not None and bool(result.answers.read.rows)
 
 
@@ -410,7 +408,6 @@ def finish(
     learned: Any = None,
     next_step: str = "",
 ) -> None:
-    """Write the record where the output is a file, and tell the outcome."""
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
         breakdown = describe_breakdown(summary.get("class_shares_by"), _where_all_stands(summary))
@@ -544,7 +541,6 @@ def can_be_large(request: LabelRequest) -> bool:
 
 
 def label_large(request: LabelRequest) -> None:
-    """Label in blocks; memory grows with the vocabulary, not with the files."""
     from isthmus.corpus.shards import find_shards, open_shard
     from isthmus.scale.label import label_in_blocks
 

@@ -41,7 +41,6 @@ def fit_passes(model: CrossGuidedKMeans, passes: Passes, max_iter: int) -> Cross
 
 
 def _means(passes: Passes, idf: np.ndarray) -> tuple[SourceGroups, np.ndarray]:
-    """Means of the source's groups and of the target, over everything."""
     n = len(passes.classes)
     sums, sizes = passes.sum(group_sums, "source", idf, n, phase="source groups", add=add_tuples)
     total, count = passes.sum(group_sums, "target", idf, 1, phase="mean of the target", add=add_tuples)
@@ -72,7 +71,6 @@ def _settle(model: CrossGuidedKMeans, passes: Passes, aligner: Aligner | None, m
 
 
 def cluster_directions(centers: np.ndarray) -> np.ndarray:
-    """Directions of the centres, words × clusters."""
     return np.ascontiguousarray(unit_rows(centers).T)
 
 

@@ -45,7 +45,6 @@ class GuidanceEstimate:
     reason: str
 
     def as_row(self) -> dict:
-        """Fields for a table."""
         return {
             "helps": self.helps,
             "expected": self.expected,
@@ -186,11 +185,7 @@ def _some(n: int, rng) -> np.ndarray:
 
 
 def _likeness(rows: sp.csr_matrix, labels: np.ndarray, n_clusters: int) -> float:
-    """Mean cosine of unit rows with the sum of the other rows of their cluster.
-
-    >>> _likeness(sp.csr_matrix([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), np.array([0, 0, 1]), 2)
-    0.6666666666666666
-    """
+    """Mean cosine of unit rows with the sum of the other rows of their cluster."""
     sums = group_sums(rows, labels, n_clusters)
     own = (rows @ sums.T)[np.arange(len(labels)), labels]
     others = np.einsum("ij,ij->i", sums, sums)[labels] - 2.0 * own + 1.0  # squared length of the sum without the row

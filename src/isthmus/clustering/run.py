@@ -106,7 +106,6 @@ def prepare(
 
 
 def clean_rows(X) -> sp.csr_matrix:
-    """CSR rows without stored zeros and repeated entries."""
     X = sp.csr_matrix(X, dtype=np.float64)
     if X.has_canonical_format and np.all(X.data):
         return X
@@ -117,6 +116,5 @@ def clean_rows(X) -> sp.csr_matrix:
 
 
 def metric_rows(X, cosine: bool) -> sp.csr_matrix:
-    """Float CSR rows with 32-bit indices; of length one for the cosine."""
     X = sp.csr_matrix(X, dtype=np.float64)
     return normalize(X, copy=True) if cosine else X

@@ -86,7 +86,6 @@ def to_float(value: Any) -> float | None:
 
 
 def as_number(text: str) -> float | None:
-    """The number that a text is: spreadsheets make 1.0 of 1 once a cell of the column is blank."""
     number = to_float(text)
     return None if number is None or not math.isfinite(number) or "_" in text else number
 

@@ -43,21 +43,13 @@ class Labelled:
 
 
 def find_tool(records: Sequence[dict]) -> str:
-    """Name of the tool whose shape all of the first records have; '' for an ordinary table.
-
-    >>> find_tool([{"text": "kind staff", "label": ["service"]}])
-    'doccano'
-    """
+    """Name of the tool whose shape all of the first records have; '' for an ordinary table."""
     first = records[:LOOKED_AT]
     return next((name for name, tool in TOOLS.items() if first and all(map(tool.is_record, first))), "")
 
 
 def flatten(records: Sequence[dict], tool: str) -> list[dict]:
-    """Rows of a table from a tool's records; a record of another shape, and all where ``tool`` is '', as they are.
-
-    >>> flatten([{"text": "kind staff", "label": ["service"], "id": 4}], "doccano")
-    [{'text': 'kind staff', 'label': 'service', 'id': 4}]
-    """
+    """Rows of a table from a tool's records; a record of another shape, and all where ``tool`` is '', as they are."""
     if not tool:
         return list(records)
     known = TOOLS[tool]

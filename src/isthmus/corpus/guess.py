@@ -281,7 +281,6 @@ def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False
 
 
 def _forms(want: str) -> set[str]:
-    """A name and its plural."""
     if len(want) == 1:  # "y" has no plural: "yes" is another word
         return {want}
     forms = {want, want + "s"}
@@ -310,7 +309,6 @@ def _filled(cells: list) -> list[str]:
 
 
 def _repeats(cells: list) -> bool:
-    """Whether values occur twice on average, as labels do."""
     seen = _filled(cells)
     return len(set(seen)) <= max(2, len(seen) // 2)
 
@@ -482,6 +480,5 @@ def _share(names: list[str], test: Any) -> float:
 
 
 def _whole(value: Any) -> int | None:
-    """The value as a whole number ("4", 4, 4.0), or None."""
     number = None if isinstance(value, bool) else to_float(value)
     return int(number) if number is not None and abs(number) < 1e6 and number.is_integer() else None

@@ -140,7 +140,6 @@ def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
 
 
 def _reach(book: zipfile.ZipFile, number: int) -> tuple[int, int]:
-    """Numbers of the last row and the last column that hold a cell."""
     rows = columns = 0
     unpacked, limit = 0, unpack_limit()
     with book.open(_sheet_file(book, number)) as sheet:
@@ -165,7 +164,6 @@ def _column(letters: bytes) -> int:
 
 
 def _sheet_file(book: zipfile.ZipFile, number: int) -> str:
-    """The file of a sheet, by way of the workbook's list of sheets."""
     listed = _SHEET.findall(book.read("xl/workbook.xml"))
     if number < len(listed):
         for relation in _RELATION.findall(book.read("xl/_rels/workbook.xml.rels")):

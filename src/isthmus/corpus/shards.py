@@ -353,7 +353,6 @@ def _bad_row(block: Block, number: int, why: str, content: bytes) -> dict:
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
-    """Turns what a damaged file raises into one sentence."""
     try:
         yield
     except (DataError, ImportError, KeyboardInterrupt, SystemExit, MemoryError):

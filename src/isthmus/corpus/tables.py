@@ -408,7 +408,6 @@ def whole_characters(value: Any, text: str) -> Any:
 
 
 def record_names(records: Iterable[dict], name: str) -> tuple[str, ...]:
-    """The keys of all records, in the order in which they first occur."""
     names: dict[str, None] = {}
     for record in records:
         if record.keys() != names.keys():

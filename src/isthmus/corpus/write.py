@@ -277,7 +277,6 @@ def _unwritable(path: Path, why: str) -> DataError:
 
 
 def output_kind(path: str | Path) -> str:
-    """Name of the format in which a file of this name is written; csv for a device without an ending."""
     format = written_format(path)
     if format is not None:
         return format.name

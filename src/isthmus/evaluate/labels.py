@@ -23,7 +23,6 @@ _NUMBERS = "biuf"
 
 
 def label_array(labels: Any, name: str) -> np.ndarray:
-    """One-dimensional array of labels that keeps every label's own type."""
     array = np.asarray(labels) if not isinstance(labels, (list, tuple)) else _from_sequence(labels)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -183,7 +183,6 @@ def _leaning(table: np.ndarray) -> np.ndarray:
 
 
 def _strength(table: np.ndarray) -> np.ndarray:
-    """Mutual information of clusters and classes, by cluster."""
     joint = table / table.sum()
     outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     ratio = np.where(joint > 0, joint / np.where(outer > 0, outer, 1.0), 1.0)

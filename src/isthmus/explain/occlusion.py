@@ -67,7 +67,6 @@ def _losses(model: Any, names: Any, whole: Any, without: Callable[[range], Any])
 
 
 def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> list[dict]:
-    """Rows from a table of terms × classes."""
     return [
         {"class": label, "term": str(term), "contribution": float(values[code])}
         for code, label in enumerate(classes.tolist())

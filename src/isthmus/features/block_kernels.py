@@ -16,7 +16,6 @@ from isthmus._math.compiled import compiled
 
 @compiled
 def weigh_rows(indptr, indices, counts, idf, logs):
-    """As in :mod:`isthmus.features.block_loops`."""
     values = np.empty(counts.shape[0])
     for row in range(indptr.shape[0] - 1):
         square = 0.0

@@ -12,7 +12,6 @@ SMALL = 250_000  # entries of a block up to which numpy is quick enough
 
 
 def entry_rows(indptr: np.ndarray) -> np.ndarray:
-    """Number of the row that each entry of a CSR matrix belongs to."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
 
 

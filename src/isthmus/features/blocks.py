@@ -37,7 +37,6 @@ class RowBlock:
 
     @classmethod
     def of(cls, X: sp.csr_matrix, codes: np.ndarray | None = None) -> RowBlock:
-        """The rows of a CSR matrix without repeated entries."""
         return cls(X.indptr, X.indices, X.data, X.shape[1], codes)
 
     def __len__(self) -> int:
@@ -246,7 +245,6 @@ def count_classes(block: Block, n_classes: int) -> ClassCounts:
 
 
 def as_bins(values: np.ndarray) -> np.ndarray:
-    """Values between 0 and 1 in the steps in which they are counted."""
     return np.minimum(BINS - 1, (values * BINS).astype(np.int64))
 
 

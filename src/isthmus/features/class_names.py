@@ -81,11 +81,7 @@ def read_name(name: Any) -> tuple[str, ...]:
 
 
 def split_description(given: str) -> tuple[str, str]:
-    """Name and words of a class in one line, as the command takes it.
-
-    >>> split_description("business: shares, market, profit"), split_description("sport")
-    (('business', 'shares, market, profit'), ('sport', ''))
-    """
+    """Name and words of a class in one line, as the command takes it."""
     name, _, description = given.partition(":")
     if not name.strip():
         raise UsageError(
@@ -151,9 +147,5 @@ def _one_text(name: Any, words: Any) -> str:
 
 
 def without_words(classes: Mapping[Any, ClassName]) -> list:
-    """Classes whose name and description mean nothing, so that only labelled documents can describe them.
-
-    >>> without_words(read_classes(["sport", "C13"]))
-    ['C13']
-    """
+    """Classes whose name and description mean nothing, so that only labelled documents can describe them."""
     return [name for name, one in classes.items() if not one.text]

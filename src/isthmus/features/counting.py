@@ -45,12 +45,7 @@ _store: ContextVar[_Store | None] = ContextVar("isthmus_shared_counts", default=
 
 @contextmanager
 def sharing() -> Iterator[None]:
-    """Keep tokens, counts and vectors inside the block for the next call that asks for them.
-
-    >>> with sharing():
-    ...     shared("key", lambda: "made once"), shared("key", lambda: "never made")
-    ('made once', 'made once')
-    """
+    """Keep tokens, counts and vectors inside the block for the next call that asks for them."""
     token = _store.set(_store.get() or _Store())
     try:
         yield
@@ -65,12 +60,10 @@ def shared(key: Hashable, make: Callable[[], Any]) -> Any:
 
 
 def texts_key(texts: Sequence[str]) -> Hashable:
-    """Stands for the content of a list of texts within one process."""
     return len(texts), hash(tuple(texts))
 
 
 def rows_key(rows: Any) -> Hashable:
-    """Stands for the content of a matrix within one process."""
     parts = (rows.data, rows.indices, rows.indptr) if sp.issparse(rows) else (np.ascontiguousarray(rows),)
     return rows.shape, *(hash(part.tobytes()) for part in parts)
 

@@ -69,7 +69,6 @@ def may_read_other_scripts(embedder: Embedder | None) -> bool:
 
 
 def has_static_vectors() -> bool:
-    """Whether the packaged static vectors are installed (extra ``embed``)."""
     return find_static() is not None
 
 
@@ -114,12 +113,7 @@ class FunctionEmbedder:
 
 
 class VectorTable:
-    """Vectors that the caller has for certain texts.
-
-    >>> table = VectorTable.of(["a", "b"], np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> table(["b"]).tolist()
-    [[0.0, 1.0]]
-    """
+    """Vectors that the caller has for certain texts."""
 
     name = "given"
     fingerprint = ""
@@ -284,7 +278,6 @@ class VectorCache:
 
 
 def text_key(text: str) -> str:
-    """A text's place in the cache."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
@@ -441,7 +434,6 @@ class VectorKernel:
         return cosine_similarity(embed_texts(texts, self.model)).astype(np.float64)
 
     def cross(self, texts_a: Sequence[str], texts_b: Sequence[str], *, normalize: bool | None = None) -> np.ndarray:
-        """Cosines of ``texts_a`` (rows) with ``texts_b`` (columns)."""
         rows = [embed_texts(texts, self.model) for texts in (texts_a, texts_b)]
         return cosine_similarity(*rows).astype(np.float64)
 

@@ -72,7 +72,6 @@ def ngram_gram(
 
 
 def inverse_roots(diag: np.ndarray) -> np.ndarray:
-    """1/√d, and 0 where d is 0."""
     roots = np.zeros(len(diag))
     np.divide(1.0, np.sqrt(diag, dtype=np.float64), out=roots, where=diag > 0)
     return roots
@@ -189,7 +188,6 @@ def _changes(xp: Any, *columns: Any) -> Any:
 
 
 def _pairs(xp: Any, number: Any, docs: Any) -> tuple[Any, Any, Any]:
-    """Each n-gram and document once, and how often."""
     at = xp.flatnonzero(_changes(xp, number, docs))
     counts = xp.diff(at, append=xp.asarray([len(number)], dtype=at.dtype))
     return number[at], docs[at], counts.astype(np.int32)
@@ -427,11 +425,6 @@ def shared_ngrams(
 
     Each n-gram extends one that is a symbol shorter: places of the others that begin with no n-gram of the text drop
     out length by length.
-
-    >>> text, codes, offsets = np.array([1, 2, 1, 2]), np.array([1, 2, 3, 2, 1]), np.array([0, 3, 5])
-    >>> places, own, counts = shared_ngrams(text, codes, offsets, 2, 2)
-    >>> places.tolist(), own.tolist(), counts.toarray().tolist()
-    ([[0, 2], [1, 2]], [2, 1], [[1, 0], [0, 1]])
     """
     offsets = np.asarray(offsets, np.int64)
     n_sequences = len(offsets) - 1
@@ -466,7 +459,6 @@ def shared_ngrams(
 
 
 def _pack(numbers: np.ndarray, length: int, base: int) -> np.ndarray:
-    """Every ``length`` neighbouring numbers as one."""
     n = max(0, len(numbers) - length + 1)
     packed = numbers[:n]
     for step in range(1, length):

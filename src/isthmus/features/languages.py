@@ -143,11 +143,7 @@ def _identify(text: str) -> tuple[str | None, float]:
 
 
 def pick_language(text: str, languages: Sequence[str]) -> str:
-    """The likeliest of a few languages for one text; the first where the text does not tell.
-
-    >>> pick_language("die Bremse ist gut", ["en", "de"]), pick_language("42", ["en", "de"])
-    ('de', 'en')
-    """
+    """The likeliest of a few languages for one text; the first where the text does not tell."""
     script = script_of(text)
     if script is None:
         return languages[0]
@@ -173,10 +169,6 @@ def spread_sample(texts: Sequence[str], number: int, *, in_order: bool = False) 
     """About so many of the texts, never twice as many, the same ones in whatever order they come.
 
     ``in_order``: the texts are sorted by content already.
-
-    >>> texts = [f"text {i}" for i in range(100)]
-    >>> spread_sample(texts, 10) == spread_sample(texts[::-1], 10), len(spread_sample(texts, 10))
-    (True, 10)
     """
     step = max(1, len(texts) // number)
     if in_order:
@@ -209,9 +201,6 @@ def plainly_english(texts: Sequence[str], *, in_order: bool = False) -> bool:
     """Whether nearly all texts of a sample are running English text.
 
     The identifier, whose model takes a second to unpack, is then not needed.
-
-    >>> plainly_english(["the engine is loud and the seat was hard"]), plainly_english(["kettle lamp toaster"])
-    (True, False)
     """
     sample = spread_sample(texts, _SAMPLE_DOCUMENTS, in_order=in_order)
     plain = sum(map(_is_plain_english, sample))
@@ -247,9 +236,6 @@ def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[s
     """The languages a collection is read in, main one first: each of at least a tenth of its documents.
 
     ``in_order`` as for :func:`spread_sample`.
-
-    >>> languages_in_use(["the engine is loud and it was hot", "der Motor ist laut und er war heiß"])
-    ('de', 'en')
     """
     texts = spread_sample(texts, _SAMPLE_DOCUMENTS, in_order=in_order)
     if plainly_english(texts, in_order=True):
@@ -291,11 +277,7 @@ def language_name(code: str) -> str:
 
 
 def resolve_language(language: str) -> str:
-    """Code of a language given as a code or an English name; "auto" and "other" stay.
-
-    >>> resolve_language("German"), resolve_language("pt-BR"), resolve_language("auto")
-    ('de', 'pt', 'auto')
-    """
+    """Code of a language given as a code or an English name; "auto" and "other" stay."""
     given = str(language).strip().lower()
     code = {name.lower(): code for code, name in NAMES.items()}.get(given, re.split("[-_]", given)[0])
     code = {"nb": "no", "nn": "no", "iw": "he", "in": "id"}.get(code, code)

@@ -95,10 +95,6 @@ def leading_directions(X: Any, n_components: int, random_state: int | None = 0) 
 
     Randomised subspace iteration (Halko, Martinsson and Tropp 2011). The random start has one row per column of ``X``,
     so that the order of the rows changes nothing but rounding.
-
-    >>> directions, values = leading_directions(np.diag([3.0, 2.0, 1.0]), 2)
-    >>> np.abs(directions).round(6).tolist(), values.round(6).tolist()
-    ([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]], [3.0, 2.0])
     """
     n_columns = X.shape[1]
     size = min(n_components + OVERSAMPLING, n_columns)

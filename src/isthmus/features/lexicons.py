@@ -164,9 +164,6 @@ def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, di
 
     A positive word speaks for the most positive class and a negative one for the most negative, with full weight, since
     how strong words are is better learned from the documents.
-
-    >>> label_words(Lexicon("own", "en", {"superb": 0.9, "awful": -0.5}), {"bad": -1.0, "good": 1.0})
-    {'superb': {'good': 1.0}, 'awful': {'bad': 1.0}}
     """
     best = max(polarity, key=lambda name: polarity[name])
     worst = min(polarity, key=lambda name: polarity[name])
@@ -174,11 +171,7 @@ def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, di
 
 
 def score_texts(lexicon: Lexicon, texts: Iterable[str]) -> list[float]:
-    """Mean valence of each text's opinion words, turned over after a negation; 0 where a text has none.
-
-    >>> score_texts(Lexicon("own", "en", {"good": 0.5, "bad": -0.5}), ["a good book", "not good", "a book"])
-    [0.5, -0.5, 0.0]
-    """
+    """Mean valence of each text's opinion words, turned over after a negation; 0 where a text has none."""
     turning = negators(lexicon.language)
     scores = []
     for text in texts:

@@ -32,11 +32,7 @@ def normalize_text(text: str) -> str:
 
 
 def fold_width(text: str) -> str:
-    """Full-width letters and half-width kana in their usual form, and Unicode NFC; signs such as ① and ㎡ stay one.
-
-    >>> fold_width("ＡＢＣ①ｶﾞ")
-    'ABC①ガ'
-    """
+    """Full-width letters and half-width kana in their usual form, and Unicode NFC; signs such as ① and ㎡ stay one."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", _WIDTH.sub(lambda run: unicodedata.normalize("NFKC", run.group()), text))

@@ -139,7 +139,6 @@ class _WordTokens:
 
     @functools.cached_property
     def _begins(self) -> np.ndarray:
-        """Which tokens begin with the sign of a blank."""
         begins = np.zeros(self._tokenizer.get_vocab_size(), dtype=bool)
         begins[[number for token, number in self._tokenizer.get_vocab().items() if token.startswith(_BLANK)]] = True
         return begins
@@ -165,7 +164,6 @@ def read_safetensors(path: Path) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1)
 def find_static() -> StaticEmbedder | None:
-    """The packaged vectors; None where they, or what cuts words for them, are not installed."""
     files = package_file(
         "wordllama", "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
     )

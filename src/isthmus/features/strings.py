@@ -232,23 +232,15 @@ class StringKernel:
 
 @dataclass(frozen=True)
 class KernelSum:
-    """Weighted sum of string kernels, each normalised or raw as it is set.
-
-    >>> from isthmus import StringKernel
-    >>> both = StringKernel("presence", (2, 2)) + StringKernel("intersection", (2, 2))
-    >>> both.gram(["banana"]).tolist()
-    [[8.0]]
-    """
+    """Weighted sum of string kernels, each normalised or raw as it is set."""
 
     kernels: tuple[Any, ...]
     weights: tuple[float, ...] | None = None
 
     def gram(self, texts, *, normalize: bool | None = None):
-        """Kernel matrix of the texts with each other."""
         return self._sum([kernel.gram(texts, normalize=normalize) for kernel in self.kernels])
 
     def cross(self, texts_a, texts_b, *, normalize: bool | None = None):
-        """Kernel matrix of ``texts_a`` (rows) with ``texts_b`` (columns)."""
         return self._sum([kernel.cross(texts_a, texts_b, normalize=normalize) for kernel in self.kernels])
 
     def __call__(self, texts_a, texts_b=None):
@@ -306,7 +298,6 @@ def _remove(name: str) -> None:
 
 
 def _free_memory() -> int | None:
-    """Bytes that can be taken without swapping, where the system says so."""
     try:
         with open("/proc/meminfo") as lines:
             for line in lines:

@@ -141,7 +141,6 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
 def summarise_pairs(
     starts_a, class_a, joint_a, totals_a, everything_a, starts_b, class_b, joint_b, totals_b, everything_b
 ):
-    """As ``summarise_strata`` in :mod:`isthmus.features.term_chi2_loops`."""
     n_terms, n_classes = len(starts_a) - 1, len(totals_a)
     best_class = np.full(n_terms, -1, dtype=np.int32)
     best, largest, total = np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms)

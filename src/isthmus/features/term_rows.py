@@ -177,7 +177,6 @@ def counts_from_rows(rows: list[list[int]], n_columns: int) -> sp.csr_matrix:
 
 
 def count_places(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
-    """How often each place occurs among the given ones."""
     if len(rows) <= _FEW:  # a text or two: most of the time would go to building and checking a second matrix
         places, counts = np.unique(rows * np.int64(shape[1]) + columns, return_counts=True)
         starts = np.searchsorted(places, np.arange(shape[0] + 1) * np.int64(shape[1])).astype(np.int32)

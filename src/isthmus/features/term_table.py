@@ -18,19 +18,11 @@ def unpack_texts(packed: np.ndarray) -> list[str]:
 
 
 def packed_starts(packed: np.ndarray) -> np.ndarray:
-    """Where each packed string begins, and the end of all."""
     return np.concatenate([[0], np.flatnonzero(packed == ord("\n")) + 1])
 
 
 class TermTable:
-    """Numbers 0, 1, … of terms in the order in which they came, compared by their bytes, not by a hash alone.
-
-    >>> table = TermTable()
-    >>> table.add(pack_texts(["bike", "staff"])).tolist(), table.add(pack_texts(["staff", "price"])).tolist()
-    ([0, 1], [1, 2])
-    >>> table.find(pack_texts(["price", "gear"])).tolist()
-    [2, -1]
-    """
+    """Numbers 0, 1, … of terms in the order in which they came, compared by their bytes, not by a hash alone."""
 
     def __init__(self) -> None:
         self.size = 0

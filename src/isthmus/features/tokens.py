@@ -70,11 +70,7 @@ def needs_cut(word: str) -> bool:
 
 
 def cut_pieces(word: str) -> list[str]:
-    """A word cut where its script writes no blanks: the terms it stands for.
-
-    >>> cut_pieces("发动机"), cut_pieces("nba球员"), cut_pieces("기차"), cut_pieces("รถไฟ")
-    (['发动', '动机'], ['nba', '球员'], ['기', '차', '기차'], ['รถไ', 'ถไฟ'])
-    """
+    """A word cut where its script writes no blanks: the terms it stands for."""
     terms: list[str] = []
     at = 0
     for run in _CUT.finditer(word):
@@ -91,11 +87,7 @@ def cut_pieces(word: str) -> list[str]:
 
 
 def cut_subwords(word: str) -> list[str]:
-    """Every five letters of a word in a row; a shorter word whole.
-
-    >>> cut_subwords("fußball"), cut_subwords("ball")
-    (['…fußba…', '…ußbal…', '…ßball…'], ['…ball…'])
-    """
+    """Every five letters of a word in a row; a shorter word whole."""
     last = max(1, len(word) - _PIECE_LETTERS + 1)
     return [f"{PIECE}{word[i : i + _PIECE_LETTERS]}{PIECE}" for i in range(last)]
 
@@ -136,7 +128,6 @@ def as_terms(term: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def negate(term: str | tuple[str, ...]) -> str | tuple[str, ...]:
-    """A negated word's term; pieces of words stay as they are."""
     return NEGATED + term if isinstance(term, str) else term
 
 
@@ -168,13 +159,7 @@ class WordAnalyzer:
         self.languages = tuple(self.languages)
 
     def add_phrases(self, phrases: Iterable[str]) -> None:
-        """Count these phrases, too, where they have more words than the sequences that are counted anyway.
-
-        >>> analyze = WordAnalyzer()
-        >>> analyze.add_phrases(["waste of money", "great"])
-        >>> analyze("A waste of money")
-        ['waste', 'of', 'money', 'waste of money']
-        """
+        """Count these phrases, too, where they have more words than the sequences that are counted anyway."""
         read = [[term for term in self._terms(phrase) if isinstance(term, str)] for phrase in phrases]
         self.phrases |= {" ".join(terms) for terms in read if len(terms) > self.ngram_range[1]}
 
@@ -293,12 +278,6 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
     """Stem to the commonest word that has it; empty where the fitted vectoriser does not stem.
 
     ``whole``: also stems that the vectoriser has met elsewhere than in these texts.
-
-    >>> from isthmus.features import TextVectorizer
-    >>> texts = ["the days of the invoices", "an invoice a day, and no invoice today"]
-    >>> forms = surface_forms(TextVectorizer(min_df=1).fit(texts), texts)
-    >>> forms["invoic"], readable("dai invoic", forms)
-    ('invoice', 'day invoice')
     """
     words: Any = getattr(vectorizer, "_words", None)
     if getattr(vectorizer, "analyzer_", None) != "words" or not (words.stem or words.subwords):

@@ -52,7 +52,6 @@ def doubt_of(probabilities: np.ndarray) -> np.ndarray:
 
 
 def dispute_of(labels: np.ndarray, opinions: Sequence[np.ndarray]) -> np.ndarray:
-    """Share of the methods whose label is another one."""
     if not len(opinions):
         return np.zeros(len(labels))
     return np.mean([np.asarray(opinion) != labels for opinion in opinions], axis=0)

@@ -283,7 +283,6 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> 
 
 
 def make_folds(codes: np.ndarray, random_state: int | None) -> np.ndarray:
-    """Folds over which every class is spread evenly."""
     rng = np.random.default_rng(random_state)
     shuffled = rng.permutation(len(codes))
     order = shuffled[np.argsort(codes[shuffled], kind="stable")]

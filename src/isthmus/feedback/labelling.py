@@ -200,7 +200,6 @@ class Labelling:
         return TextEmbedder(STATIC) if static else None
 
     def voters(self) -> dict[str, np.ndarray]:
-        """Probabilities of the texts by each method that votes."""
         return self.opinions or ask_voters(voting_part(self.model), self.texts)[0]
 
     def in_current_names(self, labels: Any) -> list:

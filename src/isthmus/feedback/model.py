@@ -170,7 +170,6 @@ def renames_of(model: Any) -> dict:
 
 
 def fitted_pipelines(model: Any) -> list[Any]:
-    """The pipelines that vote, or the only one."""
     while isinstance(model, TaughtModel | RenamedModel):
         model = model.base
     return list(getattr(model, "members", {"": model}).values())

@@ -221,7 +221,6 @@ def _fill_numbers(numbers: list, ids: list, labelling: Labelling) -> list:
 
 
 def _number_ids(cells: list, labelling: Labelling) -> list[int]:
-    """Numbers of the documents with these ids; 7 and 7.0 are found as 007, for so spreadsheets write it."""
     places: dict[Any, list[int]] = {}
     for place, known in enumerate(labelling.ids or map(str, range(1, len(labelling.texts) + 1))):
         name = str(known).strip()

@@ -456,7 +456,6 @@ def _counts(labels: np.ndarray) -> dict:
 
 
 def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
-    """The classes, then the names that are none of them, in order."""
     classes = np.asarray(classes)
     known = set(classes.tolist())
     new = sorted({name for name in names if name not in known}, key=str)

@@ -135,5 +135,4 @@ def points(change: float) -> str:
 
 
 def code_hash(code: str) -> str:
-    """How a Content-Security-Policy names a piece of code."""
     return "sha256-" + base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()

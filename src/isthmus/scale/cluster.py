@@ -125,7 +125,6 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
 def write_clusters(
     piece: Piece, job: Job, columns: Columns, model: CrossGuidedKMeans, output: Output, added: dict[str, list]
 ) -> np.ndarray:
-    """Write the rows of a piece; how many documents each cluster has."""
     directions = cluster_directions(model.cluster_centers_)
     rows = PieceBlock(piece, job, columns).rows
     labels, _ = nearest_centers(rows, model.idf_, directions, model._least_specific)

@@ -186,7 +186,6 @@ def _pack_labels(labels: list[str | None]) -> dict[str, np.ndarray]:
 
 
 def load_codes(store: Store, piece: Piece, classes: np.ndarray) -> np.ndarray:
-    """Class of each document of a source piece, -1 without a label."""
     held = store.load(f"labels/{piece.number}")
     names = unpack(held["names"])
     place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)

@@ -82,13 +82,7 @@ def _analyzer(reading: Reading) -> WordAnalyzer:
 
 
 def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
-    """Terms of the texts.
-
-    >>> from isthmus.features.term_table import unpack_texts
-    >>> tokens = read_tokens(["Kind people", "The kindest of people"], Reading())
-    >>> unpack_texts(tokens.terms), tokens.ids.tolist(), tokens.ends.tolist()
-    (['kind', 'peopl', 'kindest'], [0, 1, 2, 1], [2, 4])
-    """
+    """Terms of the texts."""
     if reading.analyzer != "words":
         return _read_keys(texts, reading)
     words = _analyzer(reading)

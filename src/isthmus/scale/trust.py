@@ -68,7 +68,6 @@ class SampleLearner:
     places: np.ndarray  # what each score stands for: the number of a class or of a new group, -1 for neither
 
     def best(self, piece: Piece, job: Job) -> np.ndarray:
-        """The place of each document of a piece."""
         block = load_rows(piece, job, *self.rows)
         arrays = block.indptr, block.indices, block.counts
         return self.places[best_by_weights(*arrays, self.column, self.idf, self.weights, self.bias)]
@@ -157,7 +156,6 @@ class Sample:
 
 
 def weigh_method(sample: Sample, scores: np.ndarray, options: dict[str, Any]) -> Trust:
-    """What the sample says about one method; ``scores`` are those of the target's sample."""
     probabilities = softmax(scores)
     labels = sample.classes[probabilities.argmax(axis=1)]
     texts = TransferTexts.of(sample.texts, np.array(sample.labels, dtype=object), sample.target)
@@ -216,11 +214,6 @@ def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, sures
 
     As ``review_mask`` in memory: documents are accepted from the surest down, those in dispute last and as wrong; those
     of one confidence together or not at all. ``counts``: documents at each step, undisputed and disputed.
-
-    >>> counts = np.zeros((2, 10_001), dtype=np.int64)
-    >>> counts[0, [9_900, 9_500, 6_000, 5_000]] = 1
-    >>> review_limits(counts, 0.16).tolist()
-    [6000, 10001]
     """
     steps = np.arange(STEPS, -1, -1)
     doubts = STEPS - np.rint(STEPS * with_caution(steps / STEPS, caution, surest)).astype(np.int64)

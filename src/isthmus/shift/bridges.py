@@ -27,7 +27,6 @@ _AT_A_TIME = 4_000_000  # entries × classes that are in memory
 
 
 def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """log p(word | class), classes × words, smoothed; ``X`` holds presences."""
     sums = group_sums(X, codes, n_classes) + _SMOOTHING  # classes × words: small and full
     total = np.maximum(sums.sum(axis=1, keepdims=True), _SMOOTHING)  # texts of signs alone have no words to add up
     return np.log(sums) - np.log(total)
@@ -293,7 +292,6 @@ def _discoveries(z: np.ndarray, rate: float = 0.05) -> np.ndarray:
 
 
 def _shares(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
-    """Share of the documents that naive Bayes puts into each class; ties are split."""
     return _winners(np.asarray(X @ weights.T)).mean(axis=0)
 
 

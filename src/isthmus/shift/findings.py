@@ -113,7 +113,6 @@ def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
 
 
 def _grade(value: float, bounds: Sequence[float]) -> int:
-    """Number of the bounds, which fall, that a value lies below."""
     return sum(value < bound for bound in bounds)
 
 
@@ -376,10 +375,6 @@ def two_languages(
     """Main languages of both sides where most of the target is in no language of the source; else None.
 
     ``in_order`` as for :func:`isthmus.features.languages.spread_sample`.
-
-    >>> german = ["die Suppe war kalt und das Brot trocken"] * 3
-    >>> two_languages(["the soup was cold and the bread was dry"] * 3, german), two_languages(german, german)
-    (('en', 'de'), None)
     """
     if min(len(source_texts), len(target_texts)) < _FEWEST:
         return None

@@ -33,7 +33,6 @@ class Matchability:
 
     @property
     def both(self) -> float:
-        """Mean of the two sides."""
         return (self.target_side + self.source_side) / 2.0
 
 
@@ -41,9 +40,6 @@ def clusterability(X: sp.csr_matrix, labels: np.ndarray) -> float:
     """Cab(T|C), from -1 to 1: mean of sim(document, own centre) − max sim(document, other centre), equation (4).
 
     With gold groups an upper bound on what k-means can find.
-
-    >>> clusterability(sp.csr_matrix(np.eye(2)), np.array([0, 1]))
-    1.0
     """
     labels = np.asarray(labels)
     n_groups = int(labels.max()) + 1
@@ -62,9 +58,6 @@ def matchability(similarity: np.ndarray) -> Matchability:
     """Mab of both sides from cross-domain similarities, target clusters × source groups.
 
     Where there is only one to choose from, the second best counts as 0.
-
-    >>> matchability(np.array([[0.75, 0.25], [0.5, 0.5]]))
-    Matchability(target_side=0.25, source_side=0.25)
     """
     similarity = np.asarray(similarity, dtype=np.float64)
     return Matchability(_mean_lead(similarity), _mean_lead(similarity.T))

@@ -72,7 +72,6 @@ class Fit:
 
     @property
     def last_group(self) -> np.ndarray:
-        """Which target documents are at the last of the centres."""
         return self.places == len(self.centres) - 1
 
     @property
@@ -142,7 +141,6 @@ class Novelty:
     numbers: list[int] | None = None  # of the groups as the learner knows them, where others were settled
 
     def assign(self, rows: sp.csr_matrix) -> np.ndarray:
-        """Group of each further row, -1 for none."""
         if self.learner is None or not self.groups:
             return np.full(rows.shape[0], -1)
         places = self.learner.predict(rows) - self.n_classes
@@ -217,10 +215,6 @@ def corrected_cosine(
 
     The squared length of a mean of n rows is too large by the rows' variance over n. Cut to −1…1; 0 where a group has
     no direction beyond chance.
-
-    >>> rows = np.array([[1.0, 0.2], [1.0, -0.2], [1.0, 0.0]])
-    >>> round(corrected_cosine(rows, rows, np.zeros(2), np.zeros(2)), 2)
-    1.0
     """
     directions, lengths = [], []
     for rows, centre in ((first, first_centre), (second, second_centre)):
@@ -355,9 +349,6 @@ def purity(nearest: np.ndarray) -> np.ndarray:
     """Per target row: share of its nearest source rows that are of one class, the most frequent.
 
     Rows that have nothing in common with it count for no class: where all are such, the share is 0.
-
-    >>> purity(np.array([[[0.9, 0.8, 0.7, 0.1, 0.1], [0.6, 0.5, 0.1, 0.1, 0.1]]]))
-    array([0.6])
     """
     n_rows, n_classes, n_nearest = nearest.shape
     flat = nearest.reshape(n_rows, -1)

@@ -56,11 +56,7 @@ class ShareShift:
 
 
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
-    """Half the summed difference of two sets of shares: 0 the same, 1 nothing in common.
-
-    >>> round(total_variation(np.array([0.7, 0.3]), np.array([0.2, 0.8])), 2)
-    0.5
-    """
+    """Half the summed difference of two sets of shares: 0 the same, 1 nothing in common."""
     return float(np.abs(np.asarray(first) - np.asarray(second)).sum() / 2)
 
 
@@ -70,10 +66,6 @@ def likely_shares(
     """Shares under which the probabilities are most likely, and the probabilities brought to them.
 
     ``trained_on`` enters every step with the weight ``caution``, as a share of the documents.
-
-    >>> shares, adjusted = likely_shares(np.array([[0.9, 0.1]] * 3 + [[0.2, 0.8]]), np.array([0.5, 0.5]))
-    >>> shares.round(2).tolist()
-    [0.97, 0.03]
     """
     rows = np.maximum(np.asarray(probabilities, dtype=float), _FLOOR)
     rows /= rows.sum(axis=1, keepdims=True)
@@ -103,6 +95,5 @@ def compare_shares(source_labels: Any, probabilities: np.ndarray, labels: Any, c
 
 
 def _prior(shares: Any) -> np.ndarray:
-    """Shares without zeros."""
     floored = np.maximum(np.asarray(shares, dtype=float), _FLOOR)
     return floored / floored.sum()

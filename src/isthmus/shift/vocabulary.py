@@ -42,10 +42,6 @@ def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, lan
     """Count the words of two collections over their joint vocabulary.
 
     "auto": each document by its own language, of those that have a tenth of either side.
-
-    >>> counts = count_joint(["The bikes are fast", "a fast bike, a bike"], ["fast cars"], language="en")
-    >>> counts.names.tolist(), counts.source.toarray().tolist()
-    (['bike', 'cars', 'fast'], [[1.0, 0.0, 1.0], [2.0, 0.0, 1.0]])
     """
     given = resolve_language(language)
     sides = (source_texts, target_texts)

@@ -84,7 +84,6 @@ def make_templates() -> Any:
 
 
 def when(moment: datetime | str | None) -> str:
-    """A time as people read it, in UTC."""
     if moment is None:
         return "–"
     if isinstance(moment, str):
@@ -95,7 +94,6 @@ def when(moment: datetime | str | None) -> str:
 
 
 def in_bytes(size: float | None) -> str:
-    """A number of bytes, short."""
     size = float(size or 0)
     for unit in ("B", "kB", "MB"):
         if size < 1024:

@@ -33,9 +33,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     ``loss`` is "logistic" (multinomial) or "squared_hinge" (one class against the others, as ``LinearSVC``); with
     ``sublinear`` a count c weighs 1 + log c. ``coef_`` is features × classes, ``history_`` has the objective after each
     Newton step, and ``inverse_temperature_`` turns scores into log-probabilities.
-
-    >>> LinearClassifier().fit(np.array([[3, 0], [0, 2]]), ["a", "b"]).predict(np.array([[1, 0]])).tolist()
-    ['a']
     """
 
     loss: str = parameter(StrOptions({"logistic", "squared_hinge"}), default="logistic", positional=True)
@@ -43,7 +40,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
     sublinear: bool = parameter("boolean", default=False)
 
     def fit(self, X, y):
-        """Fit rows of counts: the case of one block."""
         check_parameters(self)
         X, y = validate_data(self, X, y, accept_sparse="csr")
         classes, codes = np.unique(y, return_inverse=True)
@@ -51,7 +47,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self.fit_passes(MemoryPasses(rows, rows[:0], codes, classes))
 
     def fit_passes(self, passes: Passes) -> LinearClassifier:
-        """Fit the labelled blocks that ``passes`` feeds."""
         phase = "logistic regression" if self.loss == "logistic" else "support vectors"
         solver = self.solver(passes, passes.n_source, phase)
         self.finish(passes, solver.minimise(solver.start()))
@@ -78,7 +73,6 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
         rows = block.rows
         return self._scores(rows), np.diff(rows.indptr) == 0
 
@@ -88,13 +82,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self.inverse_temperature_ * scores
 
     def predict_proba(self, X) -> np.ndarray:
-        """Probability of each class."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", reset=False)
         return softmax(self._scores(RowBlock.of(_whole_counts(X))))
 
     def predict(self, X) -> np.ndarray:
-        """Most probable class."""
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
@@ -123,7 +115,6 @@ class Objective:
 
     @property
     def width(self) -> int:
-        """Columns of weights: two classes need one of them."""
         return 1 if self.n_classes == 2 else self.n_classes
 
 

@@ -14,11 +14,7 @@ from isthmus.features.term_chi2 import as_counts
 
 
 class NaiveBayes(MultinomialNB):
-    """Multinomial naive Bayes with add-one smoothing, from one block of counts or from many; as ``MultinomialNB``.
-
-    >>> NaiveBayes().fit(np.array([[3, 0], [0, 2]]), ["a", "b"]).predict(np.array([[1, 0]])).tolist()
-    ['a']
-    """
+    """Multinomial naive Bayes with add-one smoothing, from one block of counts or from many; as ``MultinomialNB``."""
 
     _parameter_constraints: dict = {}
 
@@ -28,7 +24,6 @@ class NaiveBayes(MultinomialNB):
     block_statistics = staticmethod(count_classes)
 
     def finish(self, statistics: ClassCounts, classes: np.ndarray) -> NaiveBayes:
-        """The model from the sum of all blocks' statistics."""
         stats = statistics.total()
         self.classes_ = classes
         self.n_features_in_ = stats.n_terms
@@ -39,7 +34,6 @@ class NaiveBayes(MultinomialNB):
         return self
 
     def fit(self, X, y):
-        """Fit rows of counts: the case of one block."""
         X, y = validate_data(self, X, y, accept_sparse="csr")
         check_non_negative(X, "NaiveBayes (input X)")
         classes, codes = np.unique(y, return_inverse=True)
@@ -47,14 +41,12 @@ class NaiveBayes(MultinomialNB):
         return self.finish(self.block_statistics(block, len(classes)), classes)
 
     def fit_passes(self, passes: Passes) -> NaiveBayes:
-        """Fit the labelled blocks that ``passes`` feeds."""
         phase = "counting words per class"
         return self.finish(
             passes.sum(self.block_statistics, "source", len(passes.classes), phase=phase), passes.classes
         )
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
         rows = block.rows
         values = rows.counts.astype(np.float64)
         scores = row_scores(rows.indptr, rows.indices, values, self._weights(), self.class_log_prior_)

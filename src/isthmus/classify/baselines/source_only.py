@@ -100,12 +100,10 @@ def linear_rule(estimator: Any, power: float = 1.0) -> LinearRule | None:
 
 
 def default_estimator(estimator):
-    """The classifier to clone: the one given, or plain logistic regression."""
     return LogisticRegression(max_iter=1000) if estimator is None else estimator
 
 
 def log_probability(estimator, X) -> np.ndarray:
-    """Logarithms of predicted probabilities, never minus infinity."""
     return log_of(estimator.predict_proba(X))
 
 

@@ -331,7 +331,6 @@ class KeptDocuments:
 
     @property
     def labels(self) -> np.ndarray:
-        """Label of each document, where one block has them all."""
         return kept_labels(self.problem.sample, self.name)
 
 
@@ -349,7 +348,6 @@ class PlacedDocuments(KeptDocuments):
         return own
 
     def move(self, words: np.ndarray, logs: np.ndarray) -> int:
-        """Every document to its best cluster by scores of word clusters; how many moved."""
         self._step += 1
         before, after = self.name, f"placed-{self._run}-{self._step}"
         by = ByScores(np.ascontiguousarray(logs[words]), np.zeros(logs.shape[1]))
@@ -378,7 +376,6 @@ class SettlingDocuments(KeptDocuments):
         return float(np.sqrt((self.sums**2).sum(axis=0)).sum() / max(1, self.problem.target.n_rows))
 
     def move(self, centroids: np.ndarray) -> int:
-        """Every document to the nearest centroid; how many moved."""
         scores = np.ascontiguousarray(centroids * self.idf[:, None])
         before = self.name
         self._step += 1
@@ -412,7 +409,6 @@ class Problem:
 
     @property
     def sample(self) -> Block:
-        """Some documents that are clustered."""
         return self.passes.sample if self.fixed else self.passes.target_sample
 
     def _totals(self) -> TargetTotals:
@@ -449,7 +445,6 @@ class Problem:
         return self._place(ByScores(*naive_bayes_scores(self.class_counts, self.priors)))
 
     def placed(self, labels: np.ndarray) -> PlacedDocuments:
-        """Documents of the only block in these clusters."""
         self.sample.keep("given", {"labels": np.asarray(labels, dtype=np.int32)})
         return self._place(ByClusters("given", np.arange(self.n_classes)))
 
@@ -458,7 +453,6 @@ class Problem:
         return PlacedDocuments(self, "placed-start", change.added_to(np.zeros_like(self.class_table)))
 
     def move(self, by: Any, before: str | None, after: str, *, phase: str, idf: np.ndarray | None = None) -> Any:
-        """As :func:`move_documents` of all blocks together."""
         arguments = self.weigher, by, self.n_classes, before, after, idf
         return self.passes.sum(move_documents, self._side, *arguments, phase=phase, add=add_tuples)
 

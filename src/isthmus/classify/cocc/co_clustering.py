@@ -51,7 +51,6 @@ class CoClustering:
 
     @property
     def documents(self) -> np.ndarray:
-        """Cluster of each document, where one block has them all."""
         return self.placed.labels
 
 
@@ -105,7 +104,6 @@ class Search:
         self.word_table += self.pinned
 
     def tables(self, words: np.ndarray) -> None:
-        """Both tables by word cluster, after words have moved."""
         self.members.indices[:] = words
         self.target_table, self.source_table = self.members @ self.word_table, self.members @ self.source
 

@@ -70,7 +70,6 @@ def refine_by_centroids(documents: SettlingDocuments, *, max_iter: int = 50) -> 
 
 
 def unit_columns(table: np.ndarray) -> np.ndarray:
-    """Columns scaled to length one; empty ones stay zero."""
     norms = np.sqrt((table**2).sum(axis=0))
     return np.ascontiguousarray(table / np.where(norms > 0, norms, 1.0))
 

@@ -92,7 +92,6 @@ def _contradiction(word: Any, labels: Iterable) -> DataError:
 
 
 def classes_of(word_labels: Mapping | None) -> list:
-    """Classes that word labels name, in order of first use."""
     return list(dict.fromkeys(label for weights in read_word_labels(word_labels).values() for label in weights))
 
 
@@ -131,9 +130,6 @@ def label_negations(columns: Mapping[int, Weights], names: Any, classes: Sequenc
     """Labelled columns with those of the same words negated, where the vectoriser counts these apart.
 
     Negated, a word speaks for the other of two classes, and against its own of several.
-
-    >>> label_negations({0: {"good": 1.0}}, ["nice", "not-nice"], ["bad", "good"])
-    {0: {'good': 1.0}, 1: {'bad': 1.0}}
     """
     index = {str(name): column for column, name in enumerate(names)}
     other = dict(zip(classes, reversed(classes), strict=True)) if len(classes) == 2 else {}
@@ -433,7 +429,6 @@ def word_chances(scores: np.ndarray) -> np.ndarray:
 
 
 def describe(kernel: Kernel) -> str:
-    """A kernel in words: kind, width, exact or approximated."""
     width = getattr(kernel, "width", None)
     if width is None:
         return "cosine" if getattr(kernel, "unit", False) else "linear"

@@ -150,7 +150,6 @@ def quantile_width(X: sp.csr_matrix, quantile: float, rng: np.random.RandomState
 
 
 def gaussian(X: sp.spmatrix, centres: sp.spmatrix, width: float) -> np.ndarray:
-    """``exp(-|x - c|² / 2σ²)`` for each row of ``X`` and each centre."""
     values = squared_distances(X, centres)
     values *= -0.5 / (width * width)
     np.exp(values, out=values)
@@ -158,7 +157,6 @@ def gaussian(X: sp.spmatrix, centres: sp.spmatrix, width: float) -> np.ndarray:
 
 
 def gaussian_times(X: sp.spmatrix, centres: sp.spmatrix, width: float, weights: np.ndarray) -> np.ndarray:
-    """:func:`gaussian` times weights of the centres, block by block."""
     out = np.empty((X.shape[0], weights.shape[1]))
     for rows in row_blocks(X.shape[0], BLOCK):
         out[rows] = gaussian(X[rows], centres, width) @ weights

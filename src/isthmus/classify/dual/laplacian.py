@@ -13,9 +13,6 @@ def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
 
     The graph's normalised Laplacian is ``M = I - [[0, S], [Sᵀ, 0]]`` (Sindhwani et al. 2008, Eq. 1). An empty row or
     column is a node without edges: its part of ``S`` is zero.
-
-    >>> normalised_edges(sp.csr_matrix([[4.0, 0.0], [0.0, 9.0]])).toarray().tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
     """
     X = sp.csr_matrix(X, dtype=np.float64)
     rows = inverse_roots(np.asarray(X.sum(axis=1)).ravel())
@@ -33,7 +30,6 @@ class BipartiteLaplacian:
         self.power = int(power)
 
     def dot(self, scores: np.ndarray) -> np.ndarray:
-        """``M^p`` times ``scores`` of shape (n + d, m)."""
         n = self.edges.shape[0]
         for _ in range(self.power):
             top, bottom = both_products(self.edges, scores[:n], scores[n:])
@@ -50,7 +46,6 @@ FUSED_FROM = 100_000  # non-zeros; below, compiling and calling cost more than t
 
 
 def both_products(X: sp.csr_matrix, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``X b`` and ``Xᵀ a`` for arrays ``a`` of shape (n, m) and ``b`` of shape (d, m)."""
     if X.nnz < FUSED_FROM:
         return np.asarray(X @ b), np.asarray(X.T @ a)
     from isthmus.classify.dual.product_kernels import add_both_products

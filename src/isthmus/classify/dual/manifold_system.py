@@ -128,7 +128,6 @@ def rounded_hinge(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 
 def logistic(margin: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``log(1 + exp(-s))``."""
     value = np.logaddexp(0.0, -margin)
     slope = -np.exp(-margin - value)
     return value, slope, -slope * (1.0 + slope)

@@ -128,7 +128,6 @@ class ClassNameClassifier(TransferClassifier):
         return self
 
     def fit(self, X, y, sample_domain=None):
-        """Fit on the documents of all domains and on the names; see :meth:`isthmus.base.TransferClassifier.fit`."""
         try:
             return super().fit(X, y, sample_domain)
         finally:
@@ -207,7 +206,6 @@ class ClassNameClassifier(TransferClassifier):
         return unit_rows(np.asarray(rows, dtype=np.float64))
 
     def _labelled_rows(self, domains: Domains) -> tuple[np.ndarray, np.ndarray]:
-        """Labelled rows, each about the mean of its own domain, and their codes."""
         parts = [np.zeros((0, len(self.mean_)))]
         codes = [np.zeros(0, dtype=np.int64)]
         for number in domains.source_domains:

@@ -39,10 +39,6 @@ def settle_softly(
     the direction of ``anchor_weight`` · (its description) + (1 − ``anchor_weight``) · (the direction of its rows),
     until the mean change of a row's shares is below ``tol``. A class whose description is zero gets no row.
     ``anchor_weight`` may be a column, one for each class.
-
-    >>> rows = np.array([[0.8, 0.6], [0.6, 0.8], [-0.8, -0.6]])
-    >>> settle_softly(np.array([[1.0, 0.0], [-1.0, 0.0]]), rows).similarity.argmax(axis=1).tolist()
-    [0, 0, 1]
     """
     described = np.asarray(anchors.any(axis=1))
     if not described.any():
@@ -79,10 +75,6 @@ def learn_shares(rows: np.ndarray, shares: np.ndarray, *, ridges: tuple[float, .
 
     ``ridges`` are multiples of the mean eigenvalue of the rows' products; the one that is best for left-out rows is
     taken.
-
-    >>> rows = np.array([[1.0, 0.1], [0.9, 0.0], [-1.0, 0.1], [-0.9, -0.2]])
-    >>> learn_shares(rows, np.repeat(np.eye(2), 2, axis=0)).held_out.argmax(axis=1).tolist()
-    [0, 0, 1, 1]
     """
     values, vectors = np.linalg.eigh(rows.T @ rows)
     values = np.maximum(values, 0.0)
@@ -124,13 +116,6 @@ def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Nam
 
     Names (zeros where one means nothing) settle among the centred rows without seeing a label; rows are compared with
     centroids of the others.
-
-    >>> rows = np.array([[1.0, 0.0], [0.8, 0.6], [-1.0, 0.0], [-0.8, -0.6]])
-    >>> names = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    >>> compare_names(names, rows, np.array([0, 0, 1, 1]))
-    NameAgreement(names=1.0, documents=1.0, right=1.0)
-    >>> compare_names(names, rows, np.array([1, 1, 0, 0])).weight
-    0.0
     """
     both = np.asarray(names.any(axis=1)) & (np.bincount(codes, minlength=len(names)) > 1)
     if both.sum() < 2:
@@ -148,7 +133,6 @@ def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Nam
 
 
 def beyond_chance(answers: np.ndarray, codes: np.ndarray) -> float:
-    """Cohen's kappa of answers and classes, 0 where it is negative."""
     size = int(max(answers.max(), codes.max())) + 1
     joint = np.bincount(answers * size + codes, minlength=size**2).reshape(size, size) / len(codes)
     chance = float(joint.sum(axis=0) @ joint.sum(axis=1))

@@ -442,7 +442,6 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         return self.prediction_rule().of_features(block_features(rows, self.projection_)), np.diff(rows.indptr) == 0
 
     def predict(self, X):
-        """Class of each new target document, without refitting."""
         check_is_fitted(self)
         X = self._check_new(X)
         if self.classifier != "rule" or self.prior_ is not self.source_prior_:
@@ -464,7 +463,6 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         return features if self.classifier == "rule" else self._decision(features)
 
     def _fit_top(self, X, codes, build):
-        """The SVM, and the temperature of the probabilities."""
         svm, n_classes = self.classifier == "svm", len(self.classes_)
         folds = self.cross_fit or _TEMPERATURE_FOLDS
         enough = len(codes) >= 2 * folds

@@ -412,7 +412,6 @@ class TransductiveKernelClassifier(TransferClassifier):
         return not (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def fit(self, X, y, sample_domain=None):
-        """Fit on source and target documents together; see :meth:`isthmus.base.TransferClassifier.fit`."""
         # A callable kernel may compare rows of a matrix as well as texts: what X is decides.
         matrix = sp.issparse(X) or getattr(X, "ndim", 1) == 2
         self._seen_kind = "matrix" if matrix and callable(self.kernel) else "text"

@@ -83,7 +83,6 @@ class GrowingRidge:
         self._factor = factor
 
     def dual(self, Y: np.ndarray) -> np.ndarray:
-        """Dual weights, one column per class."""
         if self._factor is not None:
             return cho_solve((self._factor, True), Y, check_finite=False)
         # Repeated rows or an indefinite kernel: drop directions without weight instead of dividing by noise.
@@ -241,7 +240,6 @@ def kernel_problem(K: np.ndarray) -> str | None:
 
 
 def inverse_root(K: np.ndarray) -> np.ndarray:
-    """K^(−1/2) of a symmetric matrix, directions without weight left out."""
     values, vectors = eigh((K + K.T) / 2)
     keep = values > max(values[-1], 0.0) * len(values) * np.finfo(float).eps * 100
     return (vectors[:, keep] / np.sqrt(values[keep])) @ vectors[:, keep].T

@@ -38,7 +38,6 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
     """
 
     def fit_passes(self, passes: Passes) -> LandmarkKernelClassifier:
-        """Fit the texts of both domains."""
         sample, n_classes = passes.sample, len(passes.classes)
         lengths = UNSPACED_LENGTHS if passes.languages[0] in IDEOGRAPHIC else SPACED_LENGTHS
         self.kernel_ = StringKernel("presence", lengths)
@@ -87,17 +86,14 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
         return as_steps(rbf(likeness))
 
     def raw_scores(self, steps: np.ndarray) -> np.ndarray:
-        """Responses of the ridge."""
         own = exact_product(steps, self.weights_ / self.length_)
         return own + (self.offset_ - (self.centre_ / self.length_) @ self.weights_)
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of a block's documents, whose softmax are probabilities, and which documents are blank."""
         steps, blank = block_steps(block, "strings", self.steps)
         return self.inverse_temperature_ * self.raw_scores(steps), blank
 
     def _rows(self, steps: np.ndarray) -> np.ndarray:
-        """Features as the ridge sees them."""
         return (steps / ONE - self.centre_) / self.length_
 
     def _temperature(self, steps: np.ndarray, codes: np.ndarray, alpha: float) -> float:
@@ -138,7 +134,6 @@ def moments(block: Block, model: LandmarkKernelClassifier, n_classes: int, least
 
 
 def score_histogram(block: Block, model: LandmarkKernelClassifier) -> np.ndarray:
-    """How many documents have which winning score."""
     from isthmus.features.block_kernels import histogram
 
     _, sure = _sureness(model, block_steps(block, "strings", model.steps)[0])

@@ -62,7 +62,6 @@ class DeviceRows:
         return len(self.values)
 
     def block(self, rows: Any, a: int, b: int, *, dtype: Any = np.float64) -> Any:
-        """Columns a..b-1 of the given rows."""
         return fill_rows(self.xp, self.values, rows, a, b, self, dtype)
 
     def align(self, how: str | None, domain: np.ndarray, target: np.ndarray) -> tuple[np.ndarray | None, float]:
@@ -216,13 +215,11 @@ class DeviceRidge:
             yield start, stop, self.rows.block(rows, start, stop, dtype=dtype)
 
     def _spread(self, X: Any) -> Any:
-        """Weights of the training rows as weights of all documents."""
         whole = self._xp.zeros((len(X), self.rows.n))
         whole[:, self._index] = X
         return whole
 
     def _products(self, X: Any) -> Any:
-        """X·R for the training rows R."""
         out = self._xp.empty((len(X), self.rows.n))
         for start, stop, panel in self._panels(self._index):
             out[:, start:stop] = X @ panel

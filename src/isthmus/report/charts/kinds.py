@@ -31,7 +31,6 @@ CONFIG: dict[str, Any] = {
 
 
 def field_type(table: list[dict], name: str) -> Any:
-    """Quantitative if every known value is a number, else nominal."""
     values = [row.get(name) for row in table if row.get(name) is not None]
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
     return "quantitative" if values and numbers else "nominal"
@@ -180,7 +179,6 @@ def finish(layers: list[alt.Chart], table: list[dict], spec: dict, *, width: int
 
 
 def line(table: list[dict], spec: dict) -> Any:
-    """Lines with points: a measure along something that grows. With ``error`` bars around the points."""
     base, x, y = _plane(table, spec)
     paint = colour(table, spec)
     layers = [reference_line(table, spec)] if spec.get("reference") is not None else []

@@ -40,37 +40,30 @@ def _link(project: str, part: str, title: str, here: str) -> dict[str, Any]:
 
 
 def latest_run(access: Access) -> Any | None:
-    """The latest finished labelling, or None."""
     return access.workspace.runs.latest(access.project.id)
 
 
 def chosen_run(access: Access, run: str | None) -> Any | None:
-    """The run that was asked for, or the latest."""
     return find_run(access, run) if run else latest_run(access)
 
 
 def classes_of(access: Access, run: Any) -> list[str]:
-    """Names of the classes a reviewer can choose from: the run's, then those that answers have added."""
     return known_classes(run, access.workspace.answers.labels(access.project.id))
 
 
 def answer_count(access: Access) -> int:
-    """Answers that hold now."""
     return sum(row["answers"] for row in access.workspace.answers.counts(access.project.id))
 
 
 def people_names(access: Access) -> dict[str, str]:
-    """Names of everybody in the workspace, by id."""
     return {row.id: row.name for row in access.workspace.people.list()}
 
 
 def descriptions(access: Access, run: Any) -> dict[str, str]:
-    """What was said about the classes of a run, by class."""
     rows = access.workspace.runs.tables(run.id, ["codebook"]).get("codebook") or []
     return {row["class"]: row["description"] for row in rows if row["description"]}
 
 
 def known_classes(run: Any, answered: list[str]) -> list[str]:
-    """The classes of a run, then those of the answers that it does not know."""
     known = list((run.summary or {}).get("classes", []))
     return known + [name for name in answered if name not in known]

@@ -24,7 +24,6 @@ def safe_next(address: str) -> str:
 
 
 def enter(request: Request, person: Person, address: str = "/projects") -> Response:
-    """Sign a person in and send them on."""
     response = RedirectResponse(address, status_code=303)
     service.start_session(request, response, person)
     return response
@@ -55,7 +54,6 @@ def sign_in(request: Request, bench: BenchNow, name: Field = "", password: Field
 
 @router.post("/sign-out")
 def sign_out(request: Request, bench: BenchNow, everywhere: Field = ""):
-    """End this session; or, if asked, every session of this person."""
     response = RedirectResponse("/sign-in" if bench.settings.accounts else "/projects", status_code=303)
     if request.state.person is not None:
         service.end_session(request, response, everywhere=bool(everywhere))
