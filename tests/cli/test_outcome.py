@@ -239,6 +239,17 @@ def test_lines_that_do_not_fit_are_found_where_it_is_said():
         assert describe_outcome(summary | {"files": files}, notes=many)[2] == f"and 7 more, {where}"
 
 
+def test_what_was_learned_is_told_before_what_was_known(enter_copy):
+    """Warnings and sources were told with the labelling; of several lines, they were all that was seen."""
+    enter_copy(label_files)
+    taught = isthmus.load("run.isthmus").teach({"document": [1], "true_label": ["a"]})
+    source = {"source": "a.csv", "documents": 9, "likeness": 0.5, "agreement": None, "used": True, "why": ""}
+    summary = {"method": "nbc", "why": "chosen", "labels": {"a": 2}, "needs_review": 1, "target_documents": 2,
+               "expected_accuracy": {"estimate": None, "low": None, "high": None, "reason": "few"},
+               "warnings": [{"topic": "labels", "message": "odd"}] * 3, "sources": [source]}  # fmt: skip
+    assert describe_outcome(summary, taught.learned)[0] == str(taught.learned).splitlines()[0]
+
+
 def test_documents_without_text_are_counted_apart():
     summary = {"labels": {"staff": 3, "price": 2}, "without_text": 4}
     assert describe_labels(summary) == "labels: staff 3, price 2, without text 4"

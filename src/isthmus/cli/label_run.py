@@ -470,11 +470,12 @@ def describe_outcome(
     """A labelling in at most six lines: warnings, ``notes``, what was ``learned`` and is ``ahead``, the labels."""
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     first = [f"warning: {in_flags(row['message'])}" for row in warned]
-    first += [describe_sources(summary["sources"])] if summary.get("sources") else []
-    first += notes
-    if learned is not None:
-        first += [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
-    first += ahead
+    sources = [describe_sources(summary["sources"])] if summary.get("sources") else []
+    if learned is None:
+        first += [*sources, *notes, *ahead]
+    else:  # what the answers did comes before what was said when the labelling was made
+        done, *more = [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
+        first = [done, *first, *notes, *more, *ahead, *sources]
     method = f"method: {summary['method']} ({summary['why']})"
     above = fit_lines(first, MOST_LINES - 5, _where_all_stands(summary))  # two lines follow these three
     trust = describe_trust(summary, learned, above="\n".join(above))
