@@ -150,6 +150,20 @@ def test_one_half_labelled_file(files):
     assert rows[0]["confidence"] == "1.0"
 
 
+def test_teach_says_which_rows_of_a_half_labelled_file_it_writes(files, capsys):
+    labels = [truth if place % 3 == 0 and truth != "parking" else "" for place, truth in enumerate(TRUTH)]
+    write_csv("one.csv", {"no": range(80), "comment": TEXTS, "category": labels})
+    assert label("one.csv", "--method", "nbc", "-o", "out.csv", "--save", "one.isthmus") == 0
+    write_csv("told.csv", {"document": [1], "true_label": [max(labels)]})
+    capsys.readouterr()
+    assert run_command(["teach", "one.isthmus", "told.csv", "-o", "taught.csv"]) == 0
+    found, given = labels.count(""), 80 - labels.count("")
+    assert len(read("taught.csv")) == found
+    said = capsys.readouterr().err
+    assert f"The table holds the {found} documents of one.csv that had no label" in said
+    assert f"isthmus label one.csv --answers FILE keeps the {given} others" in said
+
+
 @pytest.mark.parametrize(("other", "said"), [("region", "label."), ("type", "label; if 'type' is meant, name it with")])
 def test_of_a_half_labelled_file_the_column_with_gaps_is_the_label(files, capsys, other, said):
     labels = [truth if place % 3 == 0 and truth != "parking" else "" for place, truth in enumerate(TRUTH)]

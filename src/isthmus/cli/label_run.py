@@ -79,10 +79,10 @@ def label_files(request: LabelRequest) -> None:
 
         work.enter_context(sharing())  # the report counts words that the methods have read
         result = label_collections(request, inputs)
-        remember_table(result, source, target, request.target_text or request.text)
+        whole = inputs.half_labelled
+        remember_table(result, source, target, request.target_text or request.text, half_labelled=whole is not None)
         if request.answers is not None:
             result = result.teach(request.answers)
-        whole = inputs.half_labelled
         table = None if whole is None else with_columns(whole.table(), label_half(whole, result), request.add)
         questions = None if request.read is None else result.ask(request.read)
         written = write_outputs(request, result, source, target, table=table, questions=questions)

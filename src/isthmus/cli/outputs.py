@@ -15,7 +15,7 @@ from typing import Any
 
 from isthmus._progress import progress
 from isthmus._streams import abandon
-from isthmus._utils import versions
+from isthmus._utils import plural, versions
 from isthmus.cli._exit import stop_if_asked
 from isthmus.cli.common import as_json_text, file_hash, note_guarded, run_record_path, say
 from isthmus.corpus import Collection, check_output, read_collection, replacing, write_rows
@@ -231,11 +231,14 @@ def describe_input(path: str, docs: Collection) -> dict[str, Any]:
     return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
 
 
-def remember_table(result: Any, source: Collection, target: Collection, text: Sequence[str] | None) -> None:
+def remember_table(
+    result: Any, source: Collection, target: Collection, text: Sequence[str] | None, *, half_labelled: bool = False
+) -> None:
     """Keep the files' names and the target's columns with the labelling; of a large target only the names."""
     table = target.table()
     files = {"source": source.name, "target": target.name}
     record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table, **files}
+    record |= {"given": len(source)} if half_labelled else {}
     try:
         kept = json.dumps(record)
     except (TypeError, ValueError):  # cells that JSON has no word for, such as dates of a workbook
@@ -258,6 +261,11 @@ def named_collections(result: Any) -> dict[str, Collection]:
 def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str, list]:
     """The target's columns in order: those of the file given, those kept, or else ids and texts, which is said."""
     record = json.loads(result.input_table) if result.input_table else {}
+    if record.get("given") and not quiet:
+        say(
+            f"The table holds the {plural(len(result.texts), 'document')} of {record['source']} that had no label; "
+            f"isthmus label {record['source']} --answers FILE keeps the {record['given']:,} others, too."
+        )
     if given is not None:
         return _read_again(result, str(given), record.get("text"))
     cells = record.get("cells")
