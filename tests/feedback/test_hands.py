@@ -117,6 +117,21 @@ def test_a_machine_is_measured_by_a_person_and_weighed(labelled, tmp_path):
     np.testing.assert_array_equal(back.labels, person.labels, err_msg="taking the table back restores what was")
 
 
+def test_what_a_machine_said_does_not_depend_on_the_order_of_the_rows(labelled):
+    """Its documents are parted for cross-fitting by their texts, not by their places."""
+    data = make_shifted_texts(n_source=200, n_target=200, random_state=0)
+    truth = np.array(data.target_labels)
+    said = machine_says(truth, 0.8)
+    order = np.random.default_rng(1).permutation(len(truth))
+    place = np.argsort(order)
+    result, _ = labelled
+    shuffled = isthmus.label(data.source_texts, data.source_labels, [data.target_texts[i] for i in order], method="nbc")
+    taught = result.teach(table(range(20), truth[:20])).teach(table(range(150), said[:150]), by="gpt")
+    other = shuffled.teach(table(place[:20], truth[:20])).teach(table(place[:150], said[:150]), by="gpt")
+    np.testing.assert_array_equal(other.labels, taught.labels[order], err_msg="labels by document")
+    np.testing.assert_allclose(other.confidence, taught.confidence[order], atol=1e-6, err_msg="confidences by document")
+
+
 def test_what_a_machine_said_does_not_depend_on_where_a_new_class_stands(labelled):
     """A class that a person adds sorts before or after the others, and the machine's answers stay what they are."""
     result, truth = labelled

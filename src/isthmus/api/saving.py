@@ -144,7 +144,10 @@ def check_saved_file(path: str | Path) -> Path:
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file")
     if path.is_dir():
-        raise DataError(f"{str(path)!r} is a folder; name the saved model in it.", code="not-a-file")
+        raise DataError(
+            f"{str(path)!r} is a folder; name a saved model (isthmus label … --save FILE writes one).",
+            code="not-a-file",
+        )
     return path
 
 

@@ -283,7 +283,9 @@ def fit_answers(
         together = known.settled_together
         weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands, together=together)
         wanted = weighed.worth[:, None] * weighed.update(first)
-        correction = learn(picked=picked, weighed=(rows[weighed.rows], vote[weighed.rows], wanted))
+        by_text = np.argsort([untaught.texts[row] for row in weighed.rows], kind="stable")
+        said_by_hands = weighed.rows[by_text]
+        correction = learn(picked=picked, weighed=(rows[said_by_hands], vote[said_by_hands], wanted[by_text]))
     corrected = correction.probabilities(rows, vote)
     if weighed is not None:
         corrected[weighed.rows] = weighed.update(corrected)
