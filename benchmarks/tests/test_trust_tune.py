@@ -123,18 +123,3 @@ def test_the_table_holds_every_constant_and_every_kind():
     assert len(named) == len(trust.VOTE) + len(trust.FEW) + len(trust.SINGLE) + len(trust.SPREAD)
     errors = {row["name"]: row["value"] for row in table if row["part"] == "error"}
     assert errors["left out, vote, plain"] < 0.06
-
-
-def test_what_names_bring_is_found_and_left_out_corpora_are_not_asked():
-    kinds = ("plain", "missing0", "turned", "noisy", "thin40")
-    rng = np.random.default_rng(0)
-    rows = []
-    for pair in trust_tune.PAIRS:
-        for kind in kinds:
-            before, joined = float(rng.normal(1.0, 0.5)), float(rng.random() < 0.5)
-            accuracy = float(1 / (1 + np.exp(-before - 0.8 * joined)))
-            rows.append({"task": f"{pair}/{kind}", "joined": joined, "before": before, "accuracy": accuracy})
-    assert trust_tune.fit_joined(rows) == pytest.approx(0.8 * len(rows) / (len(rows) + 10), rel=0.01), "drawn to zero"
-    table = {(row["part"], row["name"]): row["value"] for row in trust_tune.joined_table(rows)}
-    for kind in ("plain", "missing", "turned", "noisy", "thin"):
-        assert table[f"left out, {kind}", "with"] < table[f"left out, {kind}", "without"], kind

@@ -1,15 +1,11 @@
 """Names of classes as a voter."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from scipy.special import logit
 
-from isthmus._math.confidence import AccuracyEstimate
-from isthmus.choose import Evidence, choice
+from isthmus.choose import Evidence
 from isthmus.choose.candidates import try_methods
-from isthmus.choose.combined import CombinedModel, add_named_classes, add_names
+from isthmus.choose.combined import add_named_classes, add_names
 from isthmus.choose.names import NamedClasses, check_names_alone, in_other_script, why_names_stay_out
 from isthmus.choose.texts import TransferTexts
 from isthmus.classify.names.settling import NameAgreement
@@ -146,24 +142,3 @@ def test_names_that_documents_cannot_hold_are_not_tried(monkeypatch, embed, clas
     assert ("names" in asked) == tried
     rows = [row["why"] for row in found.left_out if row["method"] == "names"]
     assert bool(rows) == (not tried), "why they were not tried stands in the table"
-
-
-@pytest.mark.parametrize(("n_classes", "rises"), [(3, choice.JOINED), (2, 0.0)])
-def test_names_that_join_raise_what_is_expected_where_there_are_more_than_two_classes(monkeypatch, n_classes, rises):
-    """The figures about a vote do not show what names bring to it; with two classes names add nothing to expect."""
-    classes = np.array(["space", "sport", "trade"][:n_classes], dtype=object)
-    vote = np.random.default_rng(0).dirichlet(np.ones(n_classes), size=50)
-    agreement = SimpleNamespace(right=0.8)
-    names = SimpleNamespace(model=SimpleNamespace(classes_=classes, agreement_=agreement), probabilities=vote)
-    found = AccuracyEstimate(0.7, low=0.5, high=0.85)
-    candidates = SimpleNamespace(names=names, scorer=None, added=[], estimate=lambda labels, probabilities: found)
-    monkeypatch.setattr(choice, "_why_without_names", lambda candidates, labels: "")
-    monkeypatch.setattr(choice, "names_share", lambda agreement: 0.25)
-    joined = choice.join_names(
-        CombinedModel({"nbc": SimpleNamespace(classes_=classes)}, {"nbc": 1.0}),
-        candidates,
-        choice.NamedVote(vote, classes[vote.argmax(axis=1)], found),
-    )
-    moved = logit(joined.accuracy.for_calibration) - logit(found.for_calibration)
-    assert moved == pytest.approx(rises), f"log-odds expected rose by {moved:.2f} with {n_classes} classes"
-    assert joined.probabilities.max(axis=1).mean() == pytest.approx(joined.accuracy.for_calibration, abs=0.01)

@@ -28,16 +28,7 @@ from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.lexicon import shared_errors, weigh_lexicon
 from isthmus.choose.names import NamedClasses, names_share, why_names_stay_out
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import (
-    CARRIED,
-    JOINED,
-    PROMISES_MORE,
-    THIN,
-    carried_over,
-    moved_to,
-    outside_groups,
-    shares_moved,
-)
+from isthmus.choose.trust import CARRIED, PROMISES_MORE, THIN, carried_over, moved_to, outside_groups, shares_moved
 from isthmus.choose.voting import VotingRule, excess
 from isthmus.pipeline import TransferPipeline
 from isthmus.shift.shares import FOLLOW, compare_shares
@@ -272,8 +263,7 @@ def join_names(model: CombinedModel, candidates: Candidates, before: NamedVote) 
     joint = model.with_names(before.probabilities, named)
     labels = model.classes_[joint.argmax(axis=1)]
     if not candidates.added:
-        gain = before.gain + (JOINED if joint.shape[1] > 2 else 0.0)
-        accuracy, model.names_sharpness = expect_anew(candidates, joint, labels, gain)
+        accuracy, model.names_sharpness = expect_anew(candidates, joint, labels, before.gain)
         return NamedVote(sharpen(joint, model.names_sharpness), labels, accuracy, scorer=scorer, named=named)
     if scorer is not None:
         scorer = scorer.without_groups_of(labels, candidates.added)
@@ -287,7 +277,7 @@ def expect_anew(
     """Accuracy to expect of a vote that words or names joined, and the power that brings its confidence there.
 
     Two opinions that share errors are surer together than they are right. ``gain``: log-odds that the vote gained by
-    following moved shares, and by names, which its figures do not show.
+    following moved shares, which its figures do not show.
     """
     accuracy = candidates.estimate(labels, joint)
     if accuracy.for_calibration is None:

@@ -47,9 +47,6 @@ SINGLE = {
     "reverse": 0.241,
     "moved": 0.15,
 }
-# What names of classes bring to the vote they join beyond these figures, in log-odds, where there are more than two
-# classes: the same regression of what is left (``isthmus bench tune trust --study joined``).
-JOINED = 0.66
 AS_THEY_ARE = ("excess", "moved")  # of these no log-odds are taken
 # Half-width of the interval in log-odds: what is unknown of any pair, and what is added by what is seen in this one.
 SPREAD = {

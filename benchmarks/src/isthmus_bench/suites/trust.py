@@ -330,13 +330,6 @@ SUITE = Suite(
             files=trust_tune.FILES,
             tune=True,
         ),
-        "joined": Study(
-            "joined",
-            "What names of classes bring to the accuracy that is expected of a vote, corpora left out of the fit",
-            trust_tune.choose_joined,
-            files=trust_tune.FILES,
-            tune=True,
-        ),
         "short": Study(
             "short",
             "Errors of the accuracy expected of one method, on long and on short texts, fitted without and with short",

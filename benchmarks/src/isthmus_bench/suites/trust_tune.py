@@ -21,12 +21,11 @@ from sklearn.linear_model import QuantileRegressor, Ridge
 from isthmus._math.confidence import clipped_logit
 from isthmus._progress import progress
 from isthmus.choose.candidates import Candidates, FittedCandidate, fit_candidate, try_methods
-from isthmus.choose.choice import Vote, decide, vote_weights
+from isthmus.choose.choice import Vote, vote_weights
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     FEW,
-    JOINED,
     SINGLE,
     SPREAD,
     THIN,
@@ -396,60 +395,6 @@ def fit_spread(rows: list[dict]) -> dict[str, float]:
 def choose_constants(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """The table: every constant, and the mean error by kind with each group of corpora left out of the fit."""
     return constants_table(list(measure_all(folder)))
-
-
-def choose_joined(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """``JOINED``: what names bring to a vote beyond its figures, and errors without and with it, corpora left out."""
-    return joined_table(list(measure_joined(folder)))
-
-
-def measure_joined(folder: Path) -> Iterator[dict]:
-    """The whole decision on every pair: log-odds expected before ``JOINED``, accuracy, whether names joined."""
-    names = task_names()
-    for step, name in enumerate(names):
-        progress(f"pair {name}", step, len(names))
-        data = draw_task(name, folder)
-        texts = TransferTexts.of(data.source_texts, np.array(data.source_labels, dtype=object), data.target_texts)
-        choice = decide(try_methods(texts, random_state=0))
-        expected = choice.accuracy.for_calibration
-        if expected is None:
-            continue
-        joined = float(getattr(choice.model, "names_share", 0.0) > 0 and len(choice.model.classes_) > 2)
-        truth = np.array(data.target_labels, dtype=str)
-        known = np.isin(truth, np.array(data.source_labels, dtype=str))
-        accuracy = float(np.mean((choice.labels.astype(str) == truth)[known]))
-        yield {
-            "task": name,
-            "joined": joined,
-            "accuracy": accuracy,
-            "before": clipped_logit(expected) - JOINED * joined,
-        }
-
-
-def fit_joined(rows: list[dict]) -> float:
-    """Ridge regression of what is left of the accuracy's log-odds, as strong as that of a vote's other figures."""
-    joined = np.array([row["joined"] for row in rows])
-    left = [clipped_logit(row["accuracy"]) - row["before"] for row in rows]
-    spread = joined.std() + 1e-9
-    return float(Ridge(alpha=PARTS["VOTE"][1]).fit((joined / spread)[:, None], left).coef_[0] / spread)
-
-
-def joined_table(rows: list[dict]) -> list[dict]:
-    """The constant, how often names joined, and mean errors by kind with each group of corpora left out."""
-    table: list[dict] = [
-        {"part": "constant", "name": "JOINED", "value": round(fit_joined(rows), 3)},
-        {"part": "constant", "name": "votes that names joined", "value": int(sum(row["joined"] for row in rows))},
-    ]
-    without = {group: fit_joined([row for row in rows if group_of(row) != group]) for group in map(group_of, rows)}
-    for kind in ("plain", "missing", "turned", "noisy", "thin"):
-        own = [row for row in rows if row["task"].split("/")[1].startswith(kind)]
-        for name, share in (("without", 0.0), ("with", 1.0)):
-            errors = [
-                abs(_share(row["before"] + share * without[group_of(row)] * row["joined"]) - row["accuracy"])
-                for row in own
-            ]
-            table.append({"part": f"left out, {kind}", "name": name, "value": round(float(np.mean(errors)), 4)})
-    return table
 
 
 def constants_table(rows: list[dict]) -> list[dict]:
