@@ -38,6 +38,18 @@ def test_full_findings_have_their_figures(folder, capsys):
     assert "[fine] distance\n  Source and target are hard to tell apart by their words" in found
 
 
+def test_advice_names_options_of_the_command_wherever_it_stands(folder, capsys):
+    moved = "".join(f"{i},the garage was {word} and full\n" for i, word in enumerate(["parking", "tyres", "rims"] * 20))
+    Path("moved.csv").write_text("id,comment\n" + moved, encoding="utf-8")
+    files = ["source.csv", "moved.csv", "--quiet", "--force", "--report"]
+    assert run_command(["diagnose", *files, "page.html", "--json"]) == 0
+    page, printed = Path("page.html").read_text(encoding="utf-8"), capsys.readouterr().out
+    assert "(--words FILE)" in page
+    assert "(--words FILE)" in printed
+    assert run_command(["label", *files, "labels.html"]) == 0
+    assert "(--words FILE)" in Path("labels.html").read_text(encoding="utf-8")
+
+
 def test_do_not_transfer_is_an_answer_not_an_error(folder, capsys):
     assert run_command(["diagnose", "source.csv", "foreign.csv", "--quiet", "--report", "page.html"]) == 0
     talk = capsys.readouterr()

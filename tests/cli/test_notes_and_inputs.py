@@ -12,7 +12,7 @@ import pytest
 
 from isthmus._utils import spell_time
 from isthmus.cli import _exit, check, common, inputs, outputs
-from isthmus.cli.common import describe, note_guarded, run_record_path, talking
+from isthmus.cli.common import count_cores, describe, note_guarded, run_record_path, talking
 from isthmus.cli.progress import Forecast, ProgressLine
 from isthmus.corpus import Collection
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
@@ -135,6 +135,22 @@ def test_a_note_is_told_once_whatever_part_of_the_documents_it_speaks_of(capsys)
     with talking(quiet=True):
         warnings.warn(IsthmusWarning("nobody hears this", code="data-checks"), stacklevel=1)
     assert capsys.readouterr().err == ""
+
+
+def test_a_machine_that_tells_no_physical_cores_is_nothing_to_tell_of(monkeypatch, capfd):
+    def tells_none():
+        raise ValueError("found 0 physical cores < 1")
+
+    context = pytest.importorskip("joblib.externals.loky.backend.context")
+    monkeypatch.setattr(context, "physical_cores_cache", None)
+    monkeypatch.setattr(context, "_cpu_count_user", lambda count: count)
+    for system in ("linux", "win32", "darwin"):
+        monkeypatch.setattr(context, f"_count_physical_cores_{system}", tells_none)
+    with talking(quiet=False):
+        count_cores()
+    context.cpu_count(only_physical_cores=True)  # as scikit-learn asks
+    assert capfd.readouterr().err == ""
+    assert context.physical_cores_cache == "not found"
 
 
 def test_what_was_read_is_told_with_the_twelve_largest_classes(capsys):

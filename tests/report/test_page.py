@@ -20,7 +20,7 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import Answers
 from isthmus.report import summary
 from isthmus.report.figures import lines_figure
-from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_note, verdict
+from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_counts, review_note, verdict
 from isthmus.report.listing import _fit, as_json, list_data, listed_rows
 from isthmus.report.summary import Words, by_facts, reliability_rows
 
@@ -120,6 +120,9 @@ def test_the_note_on_reading_says_what_is_promised_about_the_others():
     assert review_note(result) == "How many of the others are wrong is not known."
     result.needs_review[:] = True  # there are no others
     assert review_note(result) == "The method is not sure enough of any label."
+    result.review_reason[:] = ["not sure enough", "not sure enough", "too few are sure"]
+    assert review_note(result) == "So few labels are sure enough that none passes unread."
+    assert [row["reason"] for row in review_counts(result)] == ["not sure enough", "sure enough, but too few"]
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
     result.needs_review[:] = [True, False, False]
     assert review_note(result) == "Of the other labels, at most 10 % are expected to be wrong."
@@ -175,10 +178,11 @@ def test_dangers_are_said():
 
 def test_a_new_group_is_shown(tmp_path):
     result = result_of(["staff", "bike", "tyres rims", "tyres"])
-    result.novel = [{"group": "tyres", "documents": 2, "words": "tyres, rims"}]
+    result.novel = [{"group": "tyres", "documents": 2, "words": "tyre, rim"}]
     result.novel_group = np.array(["", "", "tyres", "tyres"], dtype=object)
     text = result.report(tmp_path / "page.html").read_text("utf-8")
     assert "<h3>New: tyres</h3>" in section(text, "classes")
+    assert "name_groups({&#39;1&#39;: &#39;tyres&#39;})" in text, "a word as it is written, no stem"
     assert all(f"<h3>{side}: {side} texts</h3>" in text for side in ("source", "target")), "what came from no file"
     assert json.loads(text.partition('id="data">')[2].partition("</script>")[0])["group"] == ["", "", "tyres", "tyres"]
 

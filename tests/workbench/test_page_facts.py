@@ -287,6 +287,9 @@ def test_the_next_step_is_the_first_that_is_not_done(files, run, answers, checke
     shown = steps(access, run and SimpleNamespace(id=run), answers)
     assert [i for i, row in enumerate(shown) if row["done"]] == done
     assert [i for i, row in enumerate(shown) if row["next"]] == [upcoming]
+    ahead = next(i for i in range(upcoming, 5) if i != 2 and i not in done)
+    shown = steps(access, run and SimpleNamespace(id=run), answers, check_first=True)
+    assert [i for i, row in enumerate(shown) if row["next"]] == [ahead], "no review before the check that is advised"
     assert [row["address"] for row in shown] == [
         f"/projects/p/{part}" for part in ("data", "runs", "review", "check", "export")
     ]

@@ -21,6 +21,7 @@ from isthmus.cli.blocks import (
 from isthmus.cli.command import refuse, takes_request
 from isthmus.cli.common import (
     MOST_LINES,
+    count_cores,
     describe,
     fit_lines,
     free_name,
@@ -163,6 +164,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
         line.expect(plan_stages("cluster", source_docs, target_docs, report=request.report, save=request.save))
         from isthmus.api.cluster import cluster as group_texts  # here, so that a missing file is told at once
 
+        count_cores()
         result = group_texts(
             source_docs.texts,
             source_docs.labels,
@@ -200,6 +202,7 @@ def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, An
     if not request.quiet:
         say(NOT_IN_MEMORY)
     with talking(request.quiet), resumable():
+        count_cores()
         result = cluster_in_blocks(request, source, target, tls=read_tls(request.tls))
     columns = zip(result.names, result.sizes, result.aligned_to, result.strength, strict=True)
     clusters = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
@@ -10,7 +11,7 @@ import sys
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -56,6 +57,15 @@ def talking(quiet: bool) -> Iterator[ProgressLine]:
         warnings.showwarning = show
         with listen(line), ticking(line):
             yield line
+
+
+def count_cores() -> None:
+    """Count physical cores before a fit does: joblib keeps the number, and its alarm where a machine tells none."""
+    from joblib import cpu_count
+
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):  # part of a traceback goes there, too
+        warnings.simplefilter("ignore")
+        cpu_count(only_physical_cores=True)
 
 
 def describe(docs: Collection, role: str, quiet: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from isthmus.cli._exit import emit
 from isthmus.cli.command import flag, refuse, shared
-from isthmus.cli.common import MOST_LINES, describe, fit_lines, one_line, print_json, say_outcome, talking
+from isthmus.cli.common import MOST_LINES, count_cores, describe, fit_lines, one_line, print_json, say_outcome, talking
 from isthmus.cli.outputs import announced, check_outputs, write_table
 from isthmus.cli.progress import plan_stages
 from isthmus.corpus import read_collection
@@ -61,7 +61,12 @@ def diagnose(
         progress_line.expect(plan_stages("diagnose", source_docs, target_docs, report=report))
         from isthmus.api.diagnose import diagnose as compare
 
+        count_cores()
+
         result = compare(source_docs.texts, source_docs.labels, target_docs.texts, random_state=seed, language=language)
+        result.findings = [
+            {**row, **{name: in_flags(row[name]) for name in ("finding", "advice")}} for row in result.findings
+        ]
         result.settings |= {"source": source_docs.name, "target": target_docs.name}
         if report is not None:
             from isthmus.report.diagnosis import write_diagnosis_report

@@ -18,6 +18,7 @@ from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.blocks import NOT_IN_MEMORY, check_blocks, files_written, read_tls, resumable
 from isthmus.cli.common import (
     MOST_LINES,
+    count_cores,
     describe,
     fit_lines,
     free_name,
@@ -132,6 +133,7 @@ def _source_of(saved: Any, request: LabelRequest) -> Collection:
 def label_collections(request: LabelRequest, inputs: Inputs):
     with hidden("pandas"):  # scikit-learn imports it where it is installed, half a second for nothing
         importlib.import_module("sklearn.base")
+    count_cores()
     from isthmus.api.label import label as label_texts
     from isthmus.api.methods import read_parameters
 
@@ -553,6 +555,7 @@ def label_large(request: LabelRequest) -> None:
     with talking(request.quiet), resumable():
         warn_of_same_file(request.files[:-1])
         warn_of_own_target(request.files)
+        count_cores()
         result = label_in_blocks(request, request.files[:-1], request.target, tls=read_tls(request.tls))
         note_guarded(result.guarded_cells)
     if not request.quiet:

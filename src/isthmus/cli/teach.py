@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from isthmus._utils import plural
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import argument, check_option, flag, refuse, shared
-from isthmus.cli.common import Target, print_json, say_outcome, talking
+from isthmus.cli.common import Target, count_cores, print_json, say_outcome, talking
 from isthmus.cli.label_run import added_columns, describe_next, describe_outcome, review_layout, summarise
 from isthmus.cli.outputs import (
     check_outputs,
@@ -93,6 +93,7 @@ def teach(
         from isthmus.feedback.teaching import MORE
 
         before = taught = load(result, kind="label")
+        count_cores()
         line.expect(plan_teaching(taught, report=report, save=save, labels_again=source_labels is not None))
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))

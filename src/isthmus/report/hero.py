@@ -24,6 +24,7 @@ _FRACTIONS = (
     (0.3, "Fewer than half of the"),
 )
 _COLOURS = 8
+_TOO_FEW = "too few are sure"
 LONG_LIST = 200  # documents that nobody reads first
 _TITLES = {
     "class shares": "The classes' shares moved.",
@@ -153,6 +154,8 @@ def review_note(result) -> str:
     if not review:
         return f"Of the labels, {budget} are expected to be wrong."
     if review == len(result.needs_review):
+        if _TOO_FEW in result.review_reason:
+            return "So few labels are sure enough that none passes unread."
         return "The method is not sure enough of any label."
     return f"Of the other labels, {budget} are expected to be wrong."
 
@@ -160,7 +163,15 @@ def review_note(result) -> str:
 def review_counts(result) -> list[dict[str, Any]]:
     """Why documents need review, the most frequent reason first."""
     found = Counter(reason for reason in result.review_reason.tolist() if reason)
-    return [{"reason": reason, "meaning": explain_reason(reason), "documents": n} for reason, n in found.most_common()]
+    return [
+        # The reason speaks of all labels, the number beside it of those that would have passed.
+        {
+            "reason": "sure enough, but too few" if reason == _TOO_FEW else reason,
+            "meaning": explain_reason(reason),
+            "documents": n,
+        }
+        for reason, n in found.most_common()
+    ]
 
 
 def class_table(result) -> list[dict[str, Any]]:

@@ -22,11 +22,12 @@ from isthmus.evaluate import reliability_table
 from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
-from isthmus.features.tokens import readable, surface_forms
+from isthmus.features.tokens import readable, stem_words, surface_forms
 from isthmus.feedback.answers import propose_names
 from isthmus.report import figures
 from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
 from isthmus.report.listing import cap_note, excerpt, list_data, runner_up, tint
+from isthmus.request import in_flags
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread
 
@@ -70,13 +71,14 @@ def label_summary(
         "cap": cap_note(result),
         "doubtful": doubtful(result, words, target),
         "groups": group_facts(result, words, files),
+        "novel": [{**row, "words": words.written(row["words"])} for row in result.novel],
         "check": check_facts(result, files),
         "taught": taught_facts(result),
         "moved": moved_words(words.space) if result.source_texts else [],
         "bridges": bridge_rows(result),
         "examples": clear_cases(result, target),
         "by": by_facts(result, by),
-        "shift": shift_facts(result),
+        "shift": shift_facts(result, by_command=files is not None),
         "why": why_this_method(result.decision),
         **decision_facts(result.decision),
         "steps": step_facts(result),
@@ -112,6 +114,15 @@ class Words:
             return [[] for _ in range(len(self.result.classes))] if mask is None else [[], []]
         codes = self.codes if mask is None else np.asarray(mask)[self.target].astype(int)
         return marking_words(self.counts, codes, self.space.names, len(self.result.classes) if mask is None else 2)
+
+    def written(self, stems: str) -> str:
+        """Words of a new group, which its search has as stems, in their commonest written form."""
+        if self.space is None:
+            return stems
+        order = np.argsort(np.asarray(self.counts.sum(axis=0)).ravel(), kind="stable")
+        names = [str(self.space.names[i]) for i in order]
+        forms = dict(zip(stem_words(names, known_language(self.result)), names, strict=True))
+        return ", ".join(forms.get(stem, stem) for stem in stems.split(", "))
 
     def tinted(self, i: int, size: int) -> list[tuple[str, str]]:
         code = int(np.searchsorted(self.result.classes, self.result.labels[i]))
@@ -196,11 +207,12 @@ def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[d
     rows = []
     for number, group in enumerate(novel_groups(result), 1):
         saved = shlex.quote((files or {}).get("saved", "SAVED.isthmus"))
-        name = next(iter(propose_names(group["words"], result.classes)), "NAME")
+        typical = words.written(group["words"])
+        name = next(iter(propose_names(typical, result.classes)), "NAME")
         line = f"isthmus teach {saved} --name-group {shlex.quote(f'{number}={name}')} -o relabelled.csv"
         if files is None:
             line = f"named = result.name_groups({{'{number}': {name!r}}})"
-        marks = words.marking(result.novel_group == group["name"])[1] or group["words"].split(", ")
+        marks = words.marking(result.novel_group == group["name"])[1] or typical.split(", ")
         rows.append({**group, "words": marks, "name_it": line})
     return rows
 
@@ -359,7 +371,7 @@ def bridge_rows(result) -> list[dict[str, Any]]:
     return []
 
 
-def shift_facts(result) -> dict[str, Any] | None:
+def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
     """What separates the two collections, from a sample; None without a source."""
     if not result.source_texts:
         return None
@@ -374,7 +386,7 @@ def shift_facts(result) -> dict[str, Any] | None:
     return {
         "verdict": measured["verdict"],
         "sampled": len(rows[0]) < len(result.source_texts) or len(rows[1]) < len(result.texts),
-        **split_findings(measured["findings"]),
+        **split_findings(measured["findings"], by_command=by_command),
     }
 
 
@@ -384,8 +396,10 @@ def _measured(source_texts: tuple, source_labels: tuple, target_texts: tuple, ki
     return measure_shift(source_texts, source_labels, target_texts)
 
 
-def split_findings(findings: list[dict]) -> dict[str, list[dict]]:
+def split_findings(findings: list[dict], *, by_command: bool = False) -> dict[str, list[dict]]:
     rows = [{**row, "level": SEVERITIES[row["severity"]]} for row in findings]
+    if by_command:
+        rows = [{**row, "advice": in_flags(row["advice"])} for row in rows]
     return {
         "findings": [row for row in rows if row["severity"]],
         "fine": [row for row in rows if not row["severity"]],

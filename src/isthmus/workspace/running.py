@@ -49,7 +49,7 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
     listed = facts.pop("listing")
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
-    facts |= {"novel": result.novel, "ask_words": _ask_words(result), "codebook": codebook(result)}
+    facts |= {"ask_words": _ask_words(result), "codebook": codebook(result)}
     facts["hands"] = [] if result.learned is None else result.learned.hands
     progress("preparing the pages", 2, 3)
     _store_predictions(context, run, result, texts, listed)

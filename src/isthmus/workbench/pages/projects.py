@@ -57,12 +57,18 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
     owner = access.may("owner") and access.bench.settings.accounts
     others = workspace.people.list() if owner else []
     numbers = shown_tally(access, run) if run else None
+    hero = workspace.runs.table(run.id, "hero") if run else None
+    found = measured(access, run) if run else None
+    advice = (hero or {}).get("next") or ""
+    at_random = not found and "drawn at random" in advice
     return project_page(
         access,
         "project",
         run=run,
-        hero=workspace.runs.table(run.id, "hero") if run else None,
-        measured=measured(access, run) if run else None,
+        hero=hero,
+        measured=found,
+        advice="" if found else advice,
+        at_random=at_random,
         tally=numbers,
         read=read or service.SITTING,
         forecast=service.forecast(access, run, read) if run and read else numbers and numbers["forecast"],
@@ -70,7 +76,7 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
         hands=named_hands(access, numbers["agreement"]) if numbers else [],
         machines=api.list_hands(access),
         shares=sorted({*SHARES, access.project.second_reading}),
-        steps=steps(access, run, numbers["answers"] if numbers else answer_count(access)),
+        steps=steps(access, run, numbers["answers"] if numbers else answer_count(access), check_first=at_random),
         members=members if owner else [],
         strangers=[row for row in others if row.id not in inside and not row.disabled],
     )
@@ -98,8 +104,8 @@ def named_hands(access: Access, agreement: dict[str, Any] | None) -> list[dict[s
     return [hand | {"by": names.get(hand["by"], "?")} for hand in hands]
 
 
-def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]:
-    """The way through a project: what is done, what is next."""
+def steps(access: Access, run: Any | None, answers: int, *, check_first: bool = False) -> list[dict[str, Any]]:
+    """The way through a project: what is done, what is next; ``check_first``: a check brings more than the review."""
     workspace, project = access.workspace, access.project.id
     ready = [row.kind for row in workspace.collections.list(project) if row.state == "ready"]
     data = "target" in ready and ("source" in ready or run is not None)
@@ -113,7 +119,8 @@ def steps(access: Access, run: Any | None, answers: int) -> list[dict[str, Any]]
         ("Check", "A blind random sample tells how many labels are right.", checked, "check", "Check"),
         ("Export", "Labels, report, model, audit log.", False, "export", "Export"),
     ]  # fmt: skip
-    first = next((i for i, row in enumerate(rows) if not row[2]), None)
+    later = "review" if check_first else None
+    first = next((i for i, row in enumerate(rows) if not row[2] and row[3] != later), None)
     names = ("title", "text", "done", "part", "button")
     return [
         {**dict(zip(names, row, strict=True)), "next": i == first, "address": at("projects", project, row[3])}
