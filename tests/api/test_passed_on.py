@@ -1,6 +1,7 @@
 """What the functions hand on: each side's vectors to its own texts, the mean confidence to the expectation."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -72,3 +73,12 @@ def test_documents_of_a_new_group_are_neither_promised_nor_drawn_nor_passed():
     assert found.guarantee.passes.any()
     assert not (found.guarantee.passes & inside).any()
     assert result.needs_review[inside].all()
+
+
+def test_the_language_that_was_named_is_that_of_teaching_and_of_new_groups():
+    """Short texts without small words look English, where "häuser" is no form of "haus"."""
+    source, target = ["auto motor", "haus garten"] * 6, ["haus dach", "auto rad"] * 4
+    result = isthmus.label(source, ["car", "home"] * 6, target, "nbc", language="de", min_df=1, embed=False)
+    assert "haus" in result.views.vectorizer_.analyze("Häuser"), "read as German for teaching"
+    result = replace(result, novel=[{"group": "1"}], novel_group=np.array(["1", ""] * 4, dtype=object))
+    assert result.groups(["Häuser", "Autos"]).tolist() == ["1", ""], "read as German for groups of later texts"

@@ -418,5 +418,8 @@ def test_class_shares_are_about_documents_that_count():
     assert (found.n, found.population) == (31, 100)  # the accuracy is that of all
     surest = check_sample(labels, np.linspace(1, 0.5, 100), [0, 89, 95], ["a", "b", "a"], among=98, counted=counted)
     assert [round(row["labels"], 6) for row in surest.shares] == [round(5 / 9, 6), round(4 / 9, 6)]
+    # The surest last: two documents of class a are beyond the 98.
+    surest = check_sample(labels, np.linspace(0.5, 1, 100), [2, 89, 95], ["a", "b", "a"], among=98, counted=counted)
+    assert [round(row["labels"], 6) for row in surest.shares] == [round(48 / 88, 6), round(40 / 88, 6)]
     alone = check_labels(labels, [95], ["a"], counted=counted)
     assert [row["labels"] for row in alone.shares] == [0.6, 0.4]

@@ -293,3 +293,15 @@ def test_a_draw_goes_by_what_was_expected_of_the_labels():
     frames = [draw_to_decide(confidence, texts, 0.1, 60, expected=known)[1] for known in (None, expected)]
     assert frames == [reading_frame(confidence, 0.1, 60, expected=known) for known in (None, expected)]
     assert frames[0] != frames[1], f"the expectation changes nothing: {frames}"
+
+
+def test_less_is_forecast_to_pass_where_less_was_expected_to_be_right():
+    """All forty that were read are right, but a source that promised 60 % is not forgotten for that."""
+    confidence, _ = world()
+    rows, right = np.arange(0, 1000, 25), np.ones(40, dtype=bool)
+    forecasts = [
+        [row["documents"] for row in guarantee(confidence, rows, right, 0.1, expected=known).more]
+        for known in (None, AccuracyEstimate(0.6, 0.55, 0.65))
+    ]
+    after_25_50_100 = zip(forecasts[0][:3], forecasts[1][:3], strict=True)
+    assert all(less < more / 2 for more, less in after_25_50_100), f"without and with it: {forecasts}"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
@@ -67,6 +68,26 @@ def test_self_training_follows_a_turned_target():
     model = SelfTrainingTransferClassifier().fit(X, y, sample_domain=domain)
     assert np.mean(model.transduction_[target] == y[target]) >= np.mean(before == y[target])
     assert len(model.history_) == model.n_iter_ == 10
+
+
+class _TurnsOnce(ClassifierMixin, BaseEstimator):
+    """Fitted on the two source rows alone, it gives every row the first class; later the second."""
+
+    def fit(self, X, y):
+        self.classes_, self.code_ = np.array([0, 1]), int(X.shape[0] > 2)
+        return self
+
+    def predict_proba(self, X):
+        return np.tile(np.eye(2)[self.code_] * 0.8 + 0.1, (X.shape[0], 1))
+
+    def predict(self, X):
+        return self.predict_proba(X).argmax(axis=1)
+
+
+def test_the_history_of_self_training_is_the_share_of_labels_that_changed():
+    model = SelfTrainingTransferClassifier(_TurnsOnce(), max_iter=3).fit(np.eye(4) + 1, [0, 1, -1, -1])
+    assert model.history_ == [1.0, 0.0, 0.0], "all change in the first round, none later"
+    assert model.termination_condition_ == "no_change"
 
 
 def test_surest_rows_takes_of_every_class():

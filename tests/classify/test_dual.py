@@ -461,3 +461,12 @@ def test_the_kernels_width_is_asked_for_by_the_number_of_classes(n_classes, monk
 def test_a_negated_word_that_is_labelled_itself_keeps_its_label():
     given = {0: {"good": 1.0}, 1: {"good": 0.5}}
     assert label_negations(given, ["nice", "not-nice"], ["bad", "good"]) == given
+
+
+@pytest.mark.parametrize("cls", BOTH)
+def test_scores_of_documents_stand_in_the_order_of_their_rows(cls):
+    X, y, domain = two_domains()
+    model = cls(kernel="linear", random_state=0).fit(X, y, sample_domain=domain)
+    target = domain < 0
+    by_score = model.classes_[model.document_scores_[target].argmax(axis=1)]
+    np.testing.assert_array_equal(by_score, model.transduction_[target], "the label is the class of the largest score")

@@ -220,6 +220,25 @@ def test_target_idf_changes_weights():
     assert not np.allclose(plain.term_weight_, target.term_weight_)
 
 
+@pytest.mark.parametrize("classifier", ["rule", "svm"])
+def test_target_idf_weighs_every_projection_of_a_fit(monkeypatch, classifier):
+    """Also those on which the temperature and the SVM's features are made."""
+    given, build = [], TermProjectionClassifier._build
+    monkeypatch.setattr(
+        TermProjectionClassifier,
+        "_build",
+        lambda self, stats, target=None, idf=None: given.append(idf) or build(self, stats, target, idf),
+    )
+    X, y, domain = shifted()
+    model = TermProjectionClassifier(classifier=classifier, weighting="tf-idf-pr", max_iter=1, target_idf=True)
+    model.set_params(cross_fit=3).fit(X, y, sample_domain=domain)
+    frequency = np.diff(X[domain < 0].tocsc().indptr)
+    expected = np.log((1 + 300) / (1 + frequency)) + 1
+    assert all(idf is not None for idf in given), "made without the target's document frequencies"
+    for idf in given:
+        np.testing.assert_allclose(idf, expected, err_msg="document frequencies of the target alone")
+
+
 @pytest.mark.parametrize("option", [{"target_idf": True}, {"target_prior": True}, {"adapt_share": 0.3}])
 def test_options_about_the_target_change_nothing_where_there_is_none(option):
     X, y, _ = shifted()

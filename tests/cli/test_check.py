@@ -105,6 +105,26 @@ def test_arithmetic_is_done_when_they_come_back(checked, capsys, result):
     assert found["low"] < found["accuracy"] < found["high"]
 
 
+@pytest.mark.parametrize("result", ["out.csv", "m.isthmus"])
+def test_the_budget_of_a_check_is_the_one_that_was_typed(checked, capsys, result):
+    for budget in (0.3, 0.05):
+        options = ["--budget", str(budget), "--json", "--quiet"]
+        assert run_command(["check", result, "checked.csv", *options]) == 0
+        assert json.loads(capsys.readouterr().out)["guarantee"]["budget"] == budget
+
+
+def test_a_sample_of_a_half_labelled_table_does_not_follow_the_order_of_its_rows(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    drawn = []
+    for name, order in (("one.csv", range(30)), ("other.csv", range(29, -1, -1))):
+        texts, given = [f"comment {i}" for i in order], [i % 3 == 0 for i in order]
+        write_csv(name, {"id": list(order), "text": texts, "label": ["a"] * 30, "given": given})
+        assert run_command(["check", name, "--sample", "5", "-o", "-", "--quiet"]) == 0
+        drawn.append([row["text"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))])
+    assert drawn[0] == drawn[1], "the same documents, whatever their order"
+    assert not {f"comment {i}" for i in range(0, 30, 3)} & set(drawn[0]), "given labels are not checked"
+
+
 def test_margin_decides_how_many(folder, capsys):
     assert run_command(["check", "m.isthmus", "--margin", "0.1", "-o", "s.jsonl", "--json", "--quiet"]) == 0
     talk = capsys.readouterr()

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from isthmus.clustering import CrossGuidedKMeans
+from isthmus.clustering import CrossGuidedKMeans, guided
 from isthmus.clustering import guidance as choice
 from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
@@ -359,3 +359,14 @@ def test_rows_groups_and_collections_of_a_sample_belong_together(monkeypatch):
     assert handed
     for codes, collections in handed:
         np.testing.assert_array_equal(collections, 1 + codes, err_msg="collections of other rows")
+
+
+def test_the_weight_is_chosen_for_the_model_as_it_was_set(monkeypatch):
+    given = {}
+    monkeypatch.setattr(guided, "choose_guidance", lambda *rows, **settings: given.update(settings) or (0.5, []))
+    source, groups, target = crossed_task(misleading=False)
+    settings = {"boost": 3.0, "warmup": 2, "min_contrast": 0.1, "own_words": False}
+    model = CrossGuidedKMeans(2, guidance="auto", metric="euclidean", random_state=0, **settings)
+    model.fit(sp.vstack([source, target]), np.r_[groups, np.full(target.shape[0], -1)])
+    del given["random_state"]
+    assert given == {"n_clusters": 2, "cosine": False, **settings}

@@ -245,6 +245,20 @@ def test_no_step_of_a_pipeline_sees_target_labels():
         make_transfer_pipeline(TextVectorizer(min_df=1), Memoriser()).fit(texts, labels, sample_domain=domain)
 
 
+@pytest.mark.parametrize("way", ["fit", "fit_rows"])
+def test_no_last_step_of_a_pipeline_sees_target_labels(way):
+    texts, labels, domain = example_texts()
+    seen = []
+
+    class Spy(isthmus.SourceOnlyClassifier):
+        def fit(self, X, y, sample_domain=None):
+            seen.extend(np.asarray(y, dtype=object)[domain < 0])
+            return super().fit(X, y, sample_domain)
+
+    getattr(make_transfer_pipeline(TextVectorizer(min_df=1), Spy()), way)(texts, labels, sample_domain=domain)
+    assert seen == [None] * int((domain < 0).sum()), f"{way} hands them on"
+
+
 def test_wide_indices_are_narrowed():
     texts, labels, domain = example_texts()
     X = TextVectorizer(min_df=1).fit_transform(texts)

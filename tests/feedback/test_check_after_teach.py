@@ -1,5 +1,7 @@
 """A check never counts a document by the answer that was learned from."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from made_texts import PRICE, STAFF, visit_texts
@@ -95,6 +97,20 @@ def test_the_outcome_stands_in_place_of_the_expectation(labelling, truth, tmp_pa
     # What was found about these labels says nothing about others.
     assert later.label_new(["rude staff"]).checked is None
     assert later.teach({"document": [2], "true_label": ["staff"]}).checked is None
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{"answers": {"document": [1], "true_label": ["price"]}}, {"word_labels": {"dear": "price"}}],
+    ids=["answers", "words"],
+)
+def test_a_check_speaks_of_the_labels_before_teaching_alone(labelling, truth, said):
+    checked = replace(labelling)  # the fixture stays unchecked
+    found = checked.check(list(range(1, 41)), truth[:40].tolist())
+    taught = checked.teach(**said)
+    assert taught.checked is None, "these labels are others"
+    assert checked.checked is found
+    assert str(taught.accuracy) != str(found.estimate)
 
 
 @pytest.mark.parametrize(

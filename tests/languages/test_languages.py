@@ -266,6 +266,8 @@ def test_a_sample_is_spread_over_all_texts():
     assert sorted(spread_sample(texts, 300)) == sorted(texts)  # every second would be too few
     assert len(spread_sample(texts * 3, 300)) == 360
     assert spread_sample([], 300) == []
+    assert spread_sample(texts, 300, in_order=True) == texts
+    assert spread_sample(texts * 2, 300, in_order=True) == (texts * 2)[::3]
 
 
 def test_three_texts_make_a_language_common(monkeypatch):
@@ -284,3 +286,10 @@ def test_half_english_is_not_plainly_english():
     english, german = "the engine is loud and the seat was hard", "der Motor ist laut und der Sitz war hart"
     assert languages.plainly_english([english] * 10)
     assert not languages.plainly_english([english] * 5 + [german] * 5)
+
+
+def test_keywords_without_any_small_word_are_not_read_by_the_rules_of_a_language():
+    """The identifier is sure that they are German; its stems would merge what only looks alike."""
+    keywords = ["Motor Bremse Getriebe", "Auspuff Kupplung Lenkrad", "Scheinwerfer Stossstange Kofferraum"]
+    assert languages_in_use(keywords) == ("en",), "plain letters"
+    assert languages_in_use([*keywords, "der die und mit", "das ist nicht"]) == ("de",)

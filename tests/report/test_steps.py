@@ -2,8 +2,10 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from isthmus.report import summary
 from isthmus.report.summary import known_language, learning_facts, step_facts
 
 
@@ -47,3 +49,24 @@ def test_a_learning_curve_is_drawn_as_soon_as_it_has_three_points():
     assert learning_facts({"curve": rows[:2]}) is None
     assert learning_facts({}) is None
     assert learning_facts(None) is None
+
+
+def test_words_of_a_page_are_read_in_the_language_of_the_methods(monkeypatch):
+    given = []
+    monkeypatch.setattr(summary, "joint_space", lambda *texts, language=None: given.append(language))
+    steps = [("words", SimpleNamespace(languages_=("de",))), ("model", SimpleNamespace())]
+    texts = {"source_texts": ["Haus"], "texts": ["Auto"], "classes": np.array(["a"]), "labels": np.array(["a"])}
+    summary.Words(SimpleNamespace(method="nbc", model=SimpleNamespace(steps=steps), **texts))
+    assert given == ["de"]
+
+
+def test_of_a_long_source_the_shift_is_measured_with_the_labels_of_its_sample(monkeypatch):
+    given = []
+    monkeypatch.setattr(summary, "_DIAGNOSED", 10)
+    monkeypatch.setattr(summary, "_measured", lambda *sides: given.append(sides) or {"verdict": "", "findings": []})
+    labels = ["staff", "price", "parking"] * 20
+    texts = [f"{label} {i}" for i, label in enumerate(labels)]
+    assert summary.shift_facts(SimpleNamespace(source_texts=texts, source_labels=labels, texts=texts))["sampled"]
+    ((source, named, *_),) = given
+    assert [text.split()[0] for text in source] == list(named), "a text's own label"
+    assert len(named) == 10

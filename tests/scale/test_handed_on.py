@@ -8,7 +8,7 @@ import pytest
 from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
 from isthmus.request import LabelRequest
-from isthmus.scale import label_files, views
+from isthmus.scale import label_files, trust, views
 from isthmus.scale.label import LabelRun
 from isthmus.scale.output import Output
 from isthmus.scale.trust import STEPS, Trust
@@ -75,18 +75,55 @@ def test_documents_that_need_review_anyway_do_not_pass():
         assert limits[0] == limit, f"{free} of 50 may pass"
 
 
-def test_the_language_is_told_from_files_all_over_the_input(two_columns, tmp_path, monkeypatch):
-    class Seen(Exception):
-        pass
+class Seen(Exception):
+    pass
+
+
+@pytest.fixture
+def told_by(two_columns, tmp_path, monkeypatch):
+    """Which texts of a target the language is told from: its rows are numbered."""
 
     def note(texts, **options):
-        raise Seen({text for text in texts if text.startswith("file")})
+        raise Seen([text for text in texts if text.startswith("file")])
 
-    (tmp_path / "many").mkdir()
-    for number in range(4):
-        (tmp_path / "many" / f"{number}.csv").write_text(f"text\nfile {number}\n", encoding="utf-8")
-    monkeypatch.setattr("isthmus.scale.run._HEAD_SHARDS", 2)
+    def told_by(*files, **options):
+        (tmp_path / "many").mkdir()
+        for number, rows in enumerate(files):
+            texts = [f"file {number} row {row}\n" for row in range(rows)]
+            (tmp_path / "many" / f"{number}.csv").write_text("text\n" + "".join(texts), encoding="utf-8")
+        given = {"text": "text", "label": "topic", "method": "nbc", **options}
+        with pytest.raises(Seen) as seen:
+            label_files(two_columns[0], tmp_path / "many", tmp_path / "out", **given)
+        return seen.value.args[0]
+
     monkeypatch.setattr("isthmus.scale.run.choose_reading", note)
-    with pytest.raises(Seen) as seen:
-        label_files(two_columns[0], tmp_path / "many", tmp_path / "out", text="text", label="topic", method="nbc")
-    assert seen.value.args[0] == {"file 0", "file 2"}
+    return told_by
+
+
+def test_the_language_is_told_from_files_all_over_the_input(told_by, monkeypatch):
+    monkeypatch.setattr("isthmus.scale.run._HEAD_SHARDS", 2)
+    assert told_by(1, 1, 1, 1) == ["file 0 row 0", "file 2 row 0"]
+
+
+@pytest.mark.parametrize("block_rows", [1, 2, 100])
+def test_the_language_is_told_from_as_many_rows_whatever_the_blocks(told_by, monkeypatch, block_rows):
+    monkeypatch.setattr("isthmus.scale.run._HEAD_ROWS", 3)
+    expected = [*(f"file 0 row {row}" for row in range(3)), *(f"file 1 row {row}" for row in range(2))]
+    assert told_by(5, 2, block_rows=block_rows) == expected
+
+
+def test_the_confidence_of_one_method_is_set_by_documents_outside_new_groups(monkeypatch):
+    """As in memory: the figure speaks of them alone."""
+    given = []
+    monkeypatch.setattr(trust, "make_scorer", lambda texts, options: None)
+    monkeypatch.setattr(trust, "confidence_outside", lambda judge, probabilities: 0.8)
+    monkeypatch.setattr(trust, "estimate_accuracy", lambda *_: AccuracyEstimate(0.8, 0.7, 0.9))
+    monkeypatch.setattr(trust, "novel_names", lambda judge, texts: np.array(["", "new: tyres", ""], dtype=object))
+    monkeypatch.setattr(trust, "sharpness_for", lambda probabilities, accuracy: given.append(probabilities) or 1.0)
+    sample = trust.Sample(["kind", "dear"], ["staff", "price"], ["kind", "tyres", "dear"], np.array(["price", "staff"]))
+    scores = np.array([[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
+    trust.weigh_method(sample, scores, {})
+    (rows,) = given
+    np.testing.assert_allclose(
+        rows[:, 0], [1 / (1 + np.exp(2)), 1 / (1 + np.exp(-1))], err_msg="the first and the last"
+    )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isthmus.corpus import read_collection
+from isthmus.corpus import read_collection, shards
 from isthmus.corpus.shards import choose_columns, cut_shard, find_shards, open_shard, read_block
 from isthmus.exceptions import DataError
 
@@ -36,6 +36,17 @@ def test_line_breaks_and_quotes_inside_cells(tmp_path):
     rows, _ = all_rows(path, 1)
     assert rows == [("1", 'a "b"\r\n;c'), ("2", '5" pipe'), ("3", "last")]
     assert open_shard(str(path)).columns == ("id", "text")
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz"])
+@pytest.mark.parametrize("chunk", [1, 7, 20])
+def test_cells_go_on_where_a_chunk_of_the_file_ends(tmp_path, monkeypatch, name, chunk):
+    monkeypatch.setattr(shards, "_CHUNK", chunk)
+    content = b'id,text\n1,"one\ntwo, three\n\nfour"\n2,five\n'
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    rows, blocks = all_rows(tmp_path / name, 1, str(tmp_path / "unpacked"))
+    assert rows == [("1", "one\ntwo, three\n\nfour"), ("2", "five")]
+    assert [block.rows for block in blocks] == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from isthmus.api.diagnose import Diagnosis
 from isthmus.corpus import load_dataset, load_sample, make_shifted_texts
 from isthmus.exceptions import DataError
 from isthmus.shift import findings
-from isthmus.shift.diagnose import _verdict
+from isthmus.shift.diagnose import _verdict, measure_shift
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",
@@ -276,3 +276,17 @@ def test_empty_documents_of_the_target_are_counted():
         ["kind staff", "fast bike"] * 6, ["a", "b"] * 6, ["kind staff", "", "fast bike", "  "] * 3
     )
     assert result["sizes"]["values"]["empty_target"] == 6
+
+
+def test_words_alone_keep_no_labels_from_travelling_by_vectors():
+    english = ["the soup was cold and the bread was dry", "the waiter was kind and quick to help"] * 15
+    german = ["die Suppe war kalt und das Brot war trocken", "der Kellner war nett und half uns sofort"] * 15
+    levels = {}
+    for vectors in (False, True):
+        found = measure_shift(english, ["food", "staff"] * 15, german, vectors=vectors)
+        row = next(row for row in found["findings"] if row["topic"] == "languages")
+        levels[vectors] = row["severity"]
+        assert ("through the vectors alone" in row["advice"]) == vectors, row["advice"]
+        words = [row["severity"] for row in found["findings"] if row["topic"] in ("vocabulary", "what carries over")]
+        assert (max(words) == 3) == (not vectors), "with vectors, words decide nothing"
+    assert levels == {False: 3, True: 2}

@@ -10,6 +10,7 @@ import pytest
 from fastapi import HTTPException
 
 from isthmus.corpus.limits import given_limit
+from isthmus.exceptions import DataError
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
 from isthmus.workbench.pages import known_classes, review, runs
@@ -387,27 +388,28 @@ def test_after_every_decision_the_numbers_are_counted_anew(monkeypatch, decide):
 
 
 @pytest.mark.parametrize(
-    "take",
+    ("take", "most"),
     [
-        lambda access, file: api.add_collection(access, file, "source"),
-        lambda access, file: service.map_file(access, "file", text=["text"]),
-        lambda access, file: api.add_hands(access, "run", file, ""),
+        (lambda access, file: api.add_collection(access, file, "source"), 10),
+        (lambda access, file: service.map_file(access, "file", text=["text"]), None),  # the file is here already
+        (lambda access, file: api.add_hands(access, "run", file, ""), 10),
     ],
     ids=["add", "map", "hands"],
 )
-def test_every_file_is_unpacked_within_the_limit_of_the_server(monkeypatch, take):
+def test_every_file_is_unpacked_within_the_limit_of_the_server(monkeypatch, take, most):
     workspace, seen = MagicMock(), []
     workspace.runs.get.return_value = workspace.collections.get.return_value = SimpleNamespace(
         id="1", project="project"
     )
     for name in ("add", "map", "read_columns"):
-        getattr(workspace.collections, name).side_effect = lambda *given, **named: seen.append(given_limit())
+        read = getattr(workspace.collections, name)
+        read.side_effect = lambda *given, **named: seen.append((given_limit(), named.get("limit")))
     monkeypatch.setattr(service, "saved_result", MagicMock())
     monkeypatch.setattr(api, "read_hands", MagicMock())
     bench = SimpleNamespace(settings=SimpleNamespace(max_unpacked=12_345, max_upload=10))
     access = SimpleNamespace(workspace=workspace, bench=bench, project=SimpleNamespace(id="project"), by="me")
     take(access, SimpleNamespace(filename="a.csv.gz", file=None))
-    assert seen == [12_345]
+    assert seen == [(12_345, most)], "what a file may unpack to, and how many bytes are taken"
 
 
 def test_the_next_page_of_documents_keeps_all_that_was_asked_for(monkeypatch):
@@ -436,3 +438,21 @@ def test_the_page_of_accepting_many_counts_above_the_threshold_of_its_sample(mon
     access = MagicMock()
     assert review.accept_page(access, check="sample")["threshold"] == 0.7
     access.workspace.checks.above.assert_called_once_with("run", 0.7)
+
+
+@pytest.mark.parametrize(
+    "guess",
+    [
+        lambda request: service.use_password_link(request, "x", "password"),
+        lambda request: service.join(request, *"xyz"),
+    ],
+    ids=["password", "invitation"],
+)
+def test_a_link_that_is_wrong_counts_as_a_guess_of_its_address(guess):
+    bench = MagicMock()
+    bench.by_address.wait.return_value, bench.links.read.return_value = 0, None
+    bench.workspace.people.accept.side_effect = DataError("There is no such invitation.", code="not-found")
+    state = SimpleNamespace(bench=bench)
+    with pytest.raises((HTTPException, DataError)):
+        guess(SimpleNamespace(app=SimpleNamespace(state=state), client=SimpleNamespace(host="198.51.100.7")))
+    bench.by_address.failed.assert_called_once_with("198.51.100.7")

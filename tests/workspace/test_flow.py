@@ -81,7 +81,8 @@ def test_a_run_is_repeated_from_its_record(done):
     (question,) = done.queue.next(done.run.id, done.by)
     done.answers.give(question.document, "price", by=done.by, run=done.run.id)
     done.words.assign(done.project.id, "tyres", "product", by=done.by)
-    first = done.runs.start(done.project.id, {"method": "nbc", "vectors": False, "random_state": 7}, by=done.by)
+    asked = {"random_state": 7, "error_budget": 0.2, "language": "en"}
+    first = done.runs.start(done.project.id, {"method": "nbc", "vectors": False, **asked}, by=done.by)
     done.answers.undo(by=done.by)  # after the record was written
     done.words.remove(done.project.id, "tyres", by=done.by)
     second = done.runs.repeat(first.id, by=done.by)
@@ -93,6 +94,9 @@ def test_a_run_is_repeated_from_its_record(done):
     assert said[0] == said[1]
     assert len(said[0]) == 24
     assert done.runs.get(second.id).parameters["random_state"] == 7
+    for run in (first, second):
+        settings = done.exports.load(run.id).settings
+        assert {name: settings[name] for name in asked} == asked, "what the labelling was made with"
 
 
 def test_an_answer_can_be_changed_and_taken_back_and_nothing_is_forgotten(done):

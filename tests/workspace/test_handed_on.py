@@ -1,12 +1,17 @@
 """What a run of the workspace hands to the labelling: files, further texts, budget, answers with all that is known."""
 
 import json
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 
 import isthmus
+from isthmus.exceptions import DataError
 from isthmus.workspace import work
 from isthmus.workspace.running import review_order
+from isthmus.workspace.worker import do_job
 
 pytest.importorskip("skops")
 
@@ -128,3 +133,10 @@ def test_a_repeated_run_is_the_old_one_in_all_but_its_number(done):
         assert getattr(again, name) == getattr(taught, name), name
     assert again.record == taught.record | {"repeats": taught.id}
     assert (again.parent, again.number) == (taught.id, taught.number + 1)
+
+
+def test_the_sentence_of_a_job_that_failed_does_not_say_where_the_workspace_lies():
+    ws = MagicMock(folder=Path("/srv/hidden"))
+    ws.perform.side_effect = DataError("'/srv/hidden/models/1.isthmus' is gone; start again.", code="not-found")
+    do_job(ws, SimpleNamespace(id="1", kind="run", attempts=1))
+    assert ws.jobs.fail.call_args.args == ("1", "'the workspace/models/1.isthmus' is gone; start again.", "not-found")
