@@ -1,10 +1,4 @@
-"""Parameters of estimators: each stands once, with its default and what it may be; and the one place that checks them.
-
-The decorator :func:`parameters` makes of them the constructor, which only stores, and the class-level table
-``_parameter_constraints``: for each parameter the list of what it may be, in scikit-learn's terms (``Interval``,
-``StrOptions``, ``"boolean"``, ``"random_state"``, a type, None …). ``fit`` calls :func:`check_parameters`. What depends
-on several parameters, or on the data, is checked where it is used.
-"""
+"""Parameters of estimators: each stands once, with default and what it may be; and the one place that checks them."""
 
 from __future__ import annotations
 

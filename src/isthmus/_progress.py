@@ -1,7 +1,4 @@
-"""Progress of methods: they report, and what runs them decides whether anybody listens.
-
-Context variables, so that no constructor needs a parameter for it, and methods in several threads stay apart.
-"""
+"""Progress of methods: they report, and what runs them decides whether anybody listens."""
 
 from __future__ import annotations
 
@@ -67,11 +64,7 @@ def when_over(phase: str, act: Callable[[], None]) -> Iterator[None]:
 
 
 def spell_event(event: dict, start: float) -> str:
-    """An event in words; ``start`` is when its phase began.
-
-    >>> spell_event({"phase": "reading", "done": 1, "total": 4, "time": 2.0}, 0.0)
-    'reading: 1 of 4, about 6 s left'
-    """
+    """An event in words; ``start`` is when its phase began."""
     phase, done, total, now = (event[name] for name in ("phase", "done", "total", "time"))
     if total == 1:
         return phase + (": done" if done >= total else "")

@@ -1,8 +1,4 @@
-"""Recipes: named compositions text → vectoriser → method.
-
-The only place that joins the two. The command, the benchmarks and the documentation read ``RECIPES``; a new method
-becomes reachable everywhere by one entry here.
-"""
+"""Recipes: named compositions text → vectoriser → method."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""What a job was asked for: every option of ``label`` and ``cluster`` once, with type, default, limits and help.
-
-The command, the workbench's form and its JSON schema, ``run.json``, :func:`isthmus.label` and the runs in blocks are
-made from these classes or take one of them. An option that is added here is known everywhere.
-"""
+"""What a job was asked for: every option of ``label`` and ``cluster`` once, with type, default, limits and help."""
 
 from __future__ import annotations
 
@@ -499,18 +495,7 @@ class ClusterRequest(Request):
 
 
 def in_flags(sentence: str) -> str:
-    """A sentence that names options as Python does, as the command says it.
-
-    Examples
-    --------
-    >>> from isthmus.request import in_flags
-    >>> in_flags("'out.csv' exists; give another name, or force=True to replace it.")
-    "'out.csv' exists; give another name, or --force to replace it."
-    >>> in_flags("Name the column with text=COLUMN, or try method='strings'.")
-    'Name the column with --text COLUMN, or try --method strings.'
-    >>> in_flags("Compare with guidance=0.")
-    'Compare with --guidance 0.'
-    """
+    """A sentence that names options as Python does, as the command says it."""
     return _python_options().sub(_as_flag, sentence)
 
 

@@ -5,12 +5,19 @@ import json
 import pytest
 
 import isthmus
+from isthmus.api.methods import read_parameters
 from isthmus.cli.app import run_command
 from isthmus.exceptions import UsageError
 
 SOURCE = ["kind staff", "great bike", "polite staff", "fast bike"] * 3
 LABELS = ["staff", "product"] * 6
 TARGET = ["rude staff", "slow bike", "kind staff"]
+
+
+def test_parameters_are_read_as_they_are_typed():
+    typed = ["trade_off=0.5", "ngram_range=5,8", "refine=none", "kernel=presence"]
+    read = {"trade_off": 0.5, "ngram_range": (5, 8), "refine": None, "kernel": "presence"}
+    assert read_parameters(typed) == read
 
 
 def test_parameters_reach_the_estimator_and_the_record():

@@ -115,11 +115,7 @@ REVIEW_REASONS = {
 
 
 def review_reasons(size: int, *, error_budget: float | None = None, **found: Any) -> np.ndarray:
-    """Why each document needs review, '' where it does not; masks by reason, written with _ for blanks.
-
-    >>> review_reasons(3, error_budget=0.1, not_sure_enough=[True, False, True], new_group=[True, False, False])
-    array(['new group', '', 'not sure enough for 10 % errors'], dtype=object)
-    """
+    """Why each document needs review, '' where it does not; masks by reason, written with _ for blanks."""
     reasons = np.full(size, "", dtype=object)
     masks = {name.replace("_", " "): np.asarray(mask, dtype=bool) for name, mask in found.items()}
     if error_budget == 1:  # any share of wrong labels will do, so that nothing need be known about it

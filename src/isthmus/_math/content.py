@@ -1,8 +1,4 @@
-"""An order of rows that depends on what they hold and on nothing else.
-
-Methods that draw rows, add them up or break ties between them take the rows in this order. The answer is then the
-same, to the last bit, however the caller has sorted them.
-"""
+"""An order of rows that depends on what they hold and on nothing else."""
 
 from __future__ import annotations
 

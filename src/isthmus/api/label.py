@@ -743,7 +743,6 @@ def _assemble(job: LabelJob, fitted: Choice, judged: JudgedLabels) -> LabelResul
 
 
 def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
-    """The labelling made from a corrected source; answers given so far are learned."""
     corrected = read_source_corrections(result, corrections)
     if not corrected:
         raise DataError(

@@ -54,11 +54,7 @@ def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -
 
 
 def read_parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Parameters typed as ``NAME=VALUE``: numbers, true, false, none, pairs such as 5,8; anything else is a text.
-
-    >>> read_parameters(["trade_off=0.5", "ngram_range=5,8", "refine=none", "kernel=presence"])
-    {'trade_off': 0.5, 'ngram_range': (5, 8), 'refine': None, 'kernel': 'presence'}
-    """
+    """Parameters typed as ``NAME=VALUE``: numbers, true, false, none, pairs such as 5,8; anything else is a text."""
     words = {"none": None, "true": True, "false": False}
     found: dict[str, Any] = {}
     for pair in given:

@@ -1,7 +1,4 @@
-"""A small reviewing widget for notebooks: documents worth an answer, answered by keyboard, taught with one call.
-
-It needs anywidget (extra ``notebook``); the rest of the library does without it.
-"""
+"""A small reviewing widget for notebooks: documents worth an answer, answered by keyboard, taught with one call."""
 
 from __future__ import annotations
 
@@ -32,7 +29,6 @@ def answer_table(documents: Sequence[Mapping[str, Any]], answers: Mapping[str, s
 
 
 def review(result: Any, columns: Mapping[str, Sequence]) -> Any:
-    """See :meth:`isthmus.api.label.LabelResult.review`."""
     classes = [str(name) for name in result.classes.tolist()]
     return widget_class()(result, documents=asked_documents(columns), classes=classes, answers={})
 

@@ -360,7 +360,6 @@ def _view_name(embed: Any) -> str:
 
 
 def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
-    """Fit a pipeline of the caller, which may know no more than fit and predict_proba."""
     model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
     check_labelled(model)
     labels = texts.as_given(model.transduction_[texts.target])

@@ -81,7 +81,6 @@ class Subtopics:
 
 
 def split_label(labelling: Labelling, within: str, n_clusters: int | None = None) -> Subtopics:
-    """See :meth:`isthmus.api.label.LabelResult.split`."""
     mask = np.asarray(labelling.novel_group == within, dtype=bool)
     if not mask.any():
         mask = np.asarray(labelling.labels.astype(str) == str(within), dtype=bool)

@@ -1,8 +1,4 @@
-"""A model of labelled words alone, next to the vote: how much it counts.
-
-It knows nothing of the source's labels, so the source shows how often it is right; and it counts for what it adds to
-the vote, because both go by the texts' words and share part of their errors.
-"""
+"""A model of labelled words alone, next to the vote: how much it counts."""
 
 from __future__ import annotations
 

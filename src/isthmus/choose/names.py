@@ -1,9 +1,4 @@
-"""Names of classes as a voter: which classes they add, when they may count, and how much.
-
-The names know nothing of the source's labels, so the labelled source itself says how far they mean something. In the
-target their labels must lead back to the source about as well as the vote's own; a source of a few documents cannot
-show that, and there names count anyway.
-"""
+"""Names of classes as a voter: which classes they add, when they may count, and how much."""
 
 from __future__ import annotations
 
@@ -36,10 +31,6 @@ class NamedClasses:
 
     ``classes`` are all that can be described: those of the source, then those ``added``, which it lacks. The names of
     ``meaningless`` ones ("C13") mean nothing: those of the source go by its documents alone, others are left out.
-
-    >>> found = NamedClasses.of(["sport", "C13", "business: shares, profit"], ["price", "sport"])
-    >>> found.added, found.meaningless, found.descriptions
-    (['business'], ['C13'], {'business': 'shares, profit'})
     """
 
     classes: dict[Any, ClassName]

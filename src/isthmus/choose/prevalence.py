@@ -136,7 +136,6 @@ def _share_row(
 
 
 def _membership(probabilities: np.ndarray, code: int, confidence: np.ndarray) -> np.ndarray:
-    """How likely each document is of a class; in new groups as far as the mark may be wrong."""
     return probabilities[:, code] * np.minimum(1, confidence / np.maximum(probabilities.max(axis=1), 1e-12))
 
 

@@ -90,7 +90,6 @@ def weigh_sources(
 
 
 def _likeness(matrix: Any, own: np.ndarray, n_sources: int) -> np.ndarray:
-    """Cosine of the mean row of each source and that of the target, whose rows come last."""
     sides = [matrix[: len(own)][own == number] for number in range(n_sources)]
     means = [np.asarray(rows.mean(axis=0)).ravel() for rows in [*sides, matrix[len(own) :]]]
     unit = [mean / max(float(np.sqrt(mean @ mean)), 1e-12) for mean in means]

@@ -1,7 +1,4 @@
-"""Any labeller as a method: a function or a command that is given texts and answers with labels or probabilities.
-
-It is not believed: a part of the source is put to it too, and what it says there says what its answers are worth.
-"""
+"""Any labeller as a method: a function or a command that is given texts and answers with labels or probabilities."""
 
 from __future__ import annotations
 

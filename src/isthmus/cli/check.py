@@ -237,7 +237,6 @@ def table_to_write(
 
 
 def describe_next(result: str, checked: str, found: LabelCheck, labelling: Labelling, label_column: str = TRUTH) -> str:
-    """What to do after a check: read on where that pays, learn from the answers, or use the labels."""
     passing = found.guarantee
     files = f"{shlex.quote(result)} {shlex.quote(checked)}"
     renamed = label_column != TRUTH
@@ -260,14 +259,12 @@ def describe_next(result: str, checked: str, found: LabelCheck, labelling: Label
 
 
 def count_new_answers(found: LabelCheck, saved: Any) -> int:
-    """True labels of a check that a saved labelling has not learned yet."""
     read = saved.known_answers.read
     known = dict(zip(read.rows, read.labels, strict=True))
     return sum(known.get(row) != truth for row, truth in zip(found.rows, found.true_labels, strict=True))
 
 
 def describe_read_on(result: str, saved: Any) -> str:
-    """What to do where the labelling has learned the checked answers already."""
     from isthmus.cli.label_run import describe_next as describe_next_reading
 
     return describe_next_reading(saved, saved.next_step(), saved=result, table=None, budget=saved.error_budget)

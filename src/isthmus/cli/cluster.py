@@ -98,7 +98,6 @@ def _check(request: ClusterRequest) -> None:
 
 
 def split_result(request: ClusterRequest) -> None:
-    """Groups within one class of a saved labelling: a table to name them in, or answers that make classes of them."""
     request.check()
     allowed = ("files", "within", "names", "clusters", "output", "exact", "as_json", "force", "quiet")
     idle = [spec.shown for spec in request.given() if spec.name not in allowed]
@@ -136,7 +135,6 @@ def read_subtopic_names(given: Sequence[str]) -> dict[str, str]:
 
 
 def describe_split_next(request: ClusterRequest, named: bool) -> str:
-    """What to do after a class was split: name its groups, or learn the names."""
     result = shlex.quote(str(request.files[0]))
     if not named:
         split = f"--within {shlex.quote(str(request.within))}"

@@ -204,7 +204,6 @@ def read_class_options(request: LabelRequest, source: Collection) -> dict | None
 
 
 def _check_classes(source: Collection, force_classes: bool, added: dict | None = None) -> None:
-    """Refuse labels that are no classes, under the file's name."""
     names = {name for name in source.labels if name is not None}
     if len(names) < 2 and not set(added or ()) - names:
         raise DataError(

@@ -203,7 +203,6 @@ def run_record(
 
 
 def write_record(output: str | None, record: dict[str, Any], written: list[str]) -> list[str]:
-    """Write the record beside an output that is a file, not a stream or a device; names of all files written."""
     if output in (None, "-") or not Path(str(output)).is_file():
         return written
     place = run_record_path(Path(str(output)))

@@ -103,17 +103,7 @@ class Forecast:
         self.place, self.since = place, now
 
     def left(self, now: float, used: float | None = None) -> float | None:
-        """Seconds from now to the end; None while a stage is to come whose time nobody knows.
-
-        >>> forecast = Forecast([("reading", 4.5), ("labelling", 10.0)], began=0.0)
-        >>> forecast.left(1.0, used=1.0)
-        13.5
-        >>> forecast.left(1.0, used=0.5)  # half a core is free
-        28.0
-        >>> forecast.leave(10.0)  # twice as slow as planned: (0.5 + 10) / (0.5 + 4.5)
-        >>> forecast.left(10.0, used=10.0)
-        21.0
-        """
+        """Seconds from now to the end; None while a stage is to come whose time nobody knows."""
         if not self.is_known:
             return None
         current, *later = (seconds or 0.0 for seconds in self.seconds[self.place :])

@@ -1,8 +1,4 @@
-"""k-means on sparse rows, written as sums over row blocks, with an optional pull on the centres.
-
-A block of rows gives :class:`ClusterSums`; statistics add; :meth:`ClusterSums.means` finishes. One machine,
-files larger than memory and several machines can run the same three steps.
-"""
+"""k-means on sparse rows, written as sums over row blocks, with an optional pull on the centres."""
 
 from __future__ import annotations
 

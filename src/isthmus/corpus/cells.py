@@ -97,7 +97,6 @@ def label_cells(cells: list) -> list[str | None]:
 
 
 def bare_cells(cells: list) -> list:
-    """Cells without the apostrophe that keeps spreadsheets from running them."""
     return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
 
 

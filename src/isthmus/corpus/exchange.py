@@ -1,9 +1,4 @@
-"""Files of other labelling tools: records of each as rows of a table, and rows as records of each.
-
-Readers recognise Label Studio, Argilla, doccano and Prodigy by the shape of a record, so such a file may stand wherever
-a table may. ``isthmus convert`` writes them. fastText's lines are a format of their own
-(:data:`isthmus.corpus.formats.FORMATS`).
-"""
+"""Files of other labelling tools: records of each as rows of a table, and rows as records of each."""
 
 from __future__ import annotations
 

@@ -43,11 +43,6 @@ def read_frame(
     """The documents of a data frame, as :func:`isthmus.corpus.read_collection` reads those of a file.
 
     Missing texts (None, NaN) are empty, missing labels are None; labels keep their type.
-
-    >>> import polars
-    >>> docs = read_frame(polars.DataFrame({"comment": ["kind staff", None], "stars": [5, 1]}), "survey", label="stars")
-    >>> docs.texts, docs.labels
-    (['kind staff', ''], [5, 1])
     """
     columns = frame_columns(frame)
     rows = Rows(tuple(columns), columns)
@@ -72,10 +67,6 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
 
     A column of the same name is kept as ``NAME_input`` (:func:`isthmus.corpus.with_columns`). Columns named in
     ``categories`` get that type.
-
-    >>> import polars
-    >>> extend_frame(polars.DataFrame({"text": ["kind staff"], "label": [""]}), {"label": ["service"]}).columns
-    ['text', 'label_input', 'label']
     """
     names = list(frame.column_names if _is_dataset(frame) else _narwhals(frame).columns)
     kept = list(with_columns({name: [] for name in names}, {name: [] for name in added}))
@@ -103,7 +94,6 @@ def make_frame(columns: Mapping[str, Sequence], like: Any) -> Any:
 
 
 def convert_frame(frame: Any, library: str) -> Any:
-    """The frame as one of ``library``: pandas or polars."""
     if _library(frame) == library:
         return frame
     # Cell by cell: the libraries' own ways to each other need pyarrow.

@@ -87,10 +87,6 @@ def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_
     """The label column, if one is found; where some labels are missing, other columns that might be meant follow it.
 
     Then columns in which some cells are empty come before others.
-
-    >>> table = {"type": ["east", "west"] * 4, "theme": ["price", "staff"] * 2 + [""] * 4}
-    >>> guess_labels(table, [], True), guess_labels(table, [], SOME)
-    (['type'], ['theme', 'type'])
     """
     found: list[str | None] = []
     if want_labels == SOME:
@@ -198,11 +194,6 @@ def resolve_columns(
     Several text columns come as a sequence or joined by commas. ``want_labels``: True where a label column is needed,
     ``SOME`` where some of its cells should be empty, False where none is read, even if one is named, None where one is
     read if it is called so.
-
-    >>> table = {"respondent": ["r1", "r2"], "comment": ["too dear", "kind staff"], "topic": ["price", "staff"]}
-    >>> roles = resolve_columns(table, "survey.csv", want_labels=True)
-    >>> roles.text, roles.label, roles.id
-    (('comment',), 'topic', 'respondent')
     """
     id = find_column(id, columns, name, "id") if id else None
     texts = _named_texts(text, columns, name)

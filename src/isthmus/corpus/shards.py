@@ -1,8 +1,4 @@
-"""Many files as one table that is never held whole: which files, where they are cut, and the rows of one piece.
-
-A shard is a file; a block is a piece of it that is read at once. Blocks are cut behind whole records, so that the rows
-are the same wherever the cuts are.
-"""
+"""Many files as one table that is never held whole: which files, where they are cut, and the rows of one piece."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""From text to named columns: where the header stands, what separates cells, and the rows below it.
-
-A file that is read whole and a block of a large one go through the same functions. Cells of csv and tsv stay text,
-exactly as they stand.
-"""
+"""From text to named columns: where the header stands, what separates cells, and the rows below it."""
 
 from __future__ import annotations
 

@@ -193,7 +193,6 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Seq
 
 
 def only_columns(added: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
-    """Those of the ``added`` columns that are named; all where none is."""
     return {name: cells for name, cells in added.items() if not only or name in only}
 
 

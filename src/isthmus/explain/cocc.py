@@ -161,7 +161,6 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
 
 
 def _by_class(model: CoClusteringClassifier) -> np.ndarray:
-    """The target's table by classes; the printed map may give two clusters of documents to one."""
     table = np.zeros((len(model.target_table_), len(model.classes_)))
     np.add.at(table.T, model.cluster_classes_, model.target_table_.T)
     return table

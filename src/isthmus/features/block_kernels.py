@@ -1,9 +1,4 @@
-"""Compiled loops over the documents of a block.
-
-Every sum over documents is one of integers (counts, or values in fixed point): the same to the last bit however the
-documents are cut into blocks and in whatever order they are added. What is done to one document reads that document
-alone, one entry after the other.
-"""
+"""Compiled loops over the documents of a block."""
 
 from __future__ import annotations
 

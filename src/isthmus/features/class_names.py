@@ -1,9 +1,4 @@
-"""Names of classes as people write them, read as words: "sci/tech", "affected_individuals", "Sports & Outdoors".
-
-A class may be given by its name alone, by its name and words ("business: shares, market, profit"), or by a sentence.
-Names that mean nothing (codes such as "C13", numbers, "other") are read as no words at all: such a class can only be
-described by labelled documents or by words that are given for it.
-"""
+"""Names of classes as people write them, read as words: "sci/tech", "affected_individuals", "Sports & Outdoors"."""
 
 from __future__ import annotations
 
@@ -56,13 +51,6 @@ def read_name(name: Any) -> tuple[str, ...]:
 
     Anything but letters and digits separates, as does a capital within a word; abbreviations are written out, words
     that only join others are left out.
-
-    >>> read_name("sci/tech"), read_name("affected_individuals"), read_name("Sports & Outdoors")
-    (('science', 'technology'), ('affected', 'individuals'), ('sports', 'outdoors'))
-    >>> read_name("comp.sys.mac.hardware"), read_name("customerService"), read_name("体育")
-    (('computers', 'system', 'mac', 'hardware'), ('customer', 'service'), ('体育',))
-    >>> read_name("C13"), read_name("class_3"), read_name("other"), read_name(7)
-    ((), (), (), ())
     """
     if not isinstance(name, str):
         return ()

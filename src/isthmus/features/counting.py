@@ -1,8 +1,4 @@
-"""Terms of many texts as integers: every text is read once, and what several vectorisers need is made once.
-
-Inside :func:`sharing`, tokens and counts of a list of texts are kept for whoever asks for them again; candidates that
-read the same texts in different ways (stems, word pairs) then share the reading.
-"""
+"""Terms of many texts as integers: every text is read once, and what several vectorisers need is made once."""
 
 from __future__ import annotations
 
@@ -135,12 +131,7 @@ def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Toke
 
 
 def mark_following(tokens: Tokens, starts: np.ndarray, reach: int) -> np.ndarray:
-    """Which tokens stand at most ``reach`` behind one of the words that ``starts`` marks, in the same text.
-
-    >>> tokens = read_tokens(["a no b c d", "e"], str.split, "blanks")
-    >>> mark_following(tokens, np.array([word == "no" for word in tokens.words]), 2).tolist()
-    [False, False, True, True, False, False]
-    """
+    """Which tokens stand at most ``reach`` behind one of the words that ``starts`` marks, in the same text."""
     start, rows = starts[tokens.ids], tokens.rows
     marked = np.zeros(len(start), dtype=bool)
     for step in range(1, reach + 1):
@@ -176,12 +167,7 @@ def count_terms(
 def count_known(
     tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int], index: Mapping[str, int]
 ) -> sp.csr_matrix:
-    """Counts of the terms that have a column in ``index``; the rest as for :func:`count_terms`.
-
-    >>> tokens = read_tokens(["a b a", "c"], str.split, "blanks")
-    >>> count_known(tokens, tokens.words, (1, 2), {"a": 0, "b a": 1}).toarray().tolist()
-    [[2.0, 1.0], [0.0, 0.0]]
-    """
+    """Counts of the terms that have a column in ``index``; the rest as for :func:`count_terms`."""
     names, found = _find_sequences(tokens, terms, ngram_range)
     columns = [np.array([index.get(term, -1) for term in part.spell(names)], dtype=np.int64) for part in found]
     return _fill(found, columns, len(tokens.ends), len(index))
@@ -203,13 +189,7 @@ def _find_sequences(
 def count_pieces(
     tokens: Tokens, terms: Sequence[tuple[str, ...]], keep: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[np.ndarray, sp.csr_matrix]:
-    """As :func:`count_terms` for single terms, where a word may count as several: words in texts × terms in words.
-
-    >>> tokens = read_tokens(["aba aba", "abc"], str.split, "blanks")
-    >>> names, counts = count_pieces(tokens, [("ab", "ba"), ("ab", "bc")], lambda frequency: frequency.nonzero()[0])
-    >>> names.tolist(), counts.toarray().tolist()
-    (['ab', 'ba', 'bc'], [[2.0, 2.0, 0.0], [1.0, 0.0, 1.0]])
-    """
+    """As :func:`count_terms` for single terms, where a word may count as several: words in texts × terms in words."""
     names = sorted({term for several in terms for term in several})
     place = {name: number for number, name in enumerate(names)}
     columns = np.array([place[term] for several in terms for term in several], dtype=np.int64)

@@ -387,7 +387,6 @@ def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
 
 
 def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:
-    """K_ij / √(d_i·d_j) as float64; rows and columns with d = 0 become zeros."""
     scaled = K * inverse_roots(np.asarray(diag_rows))[:, None]
     scaled *= inverse_roots(np.asarray(diag_columns))[None, :]
     return scaled

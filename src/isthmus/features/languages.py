@@ -96,9 +96,6 @@ def script_of(text: str) -> str | None:
 
     A fifth of the letters is enough for ideographs, each of which says as much as a word of some letters. Kana among
     them make it Japanese: "kana".
-
-    >>> script_of("Привет, world"), script_of("发动机 KTM"), script_of("駅に止まる"), script_of("42")
-    ('cyrillic', 'han', 'kana', None)
     """
     text = text[:_SCRIPT_CHARACTERS]
     if text.isascii():

@@ -107,11 +107,6 @@ def read_polarity(classes: Iterable) -> dict[Any, float] | None:
 
     Words for good and bad in several languages, thumbs and signs, and grades: stars, or numbers from a low to a high
     end.
-
-    >>> read_polarity(["negative", "positive"]), read_polarity(["1 star", "3 stars", "5 stars"])
-    ({'negative': -1.0, 'positive': 1.0}, {'1 star': -1.0, '3 stars': 0.0, '5 stars': 1.0})
-    >>> read_polarity(["gut", "schlecht"]), read_polarity(["sport", "business"])
-    ({'gut': 1.0, 'schlecht': -1.0}, None)
     """
     classes = list(classes)
     found = _read_grades(classes) or {}

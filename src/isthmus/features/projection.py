@@ -1,9 +1,4 @@
-"""Term projection: documents as one feature per class.
-
-Each term goes to the class it is most associated with, by the modified χ²; a document's feature for a class is the
-weighted sum of its terms that went there. No parameters are trained and no clustering is run: everything follows from
-one pass over the labelled documents (Zheng, Liu, Teng and Sun, AIRS 2009, sections 3.2 and 4.1).
-"""
+"""Term projection: documents as one feature per class."""
 
 from __future__ import annotations
 
@@ -180,7 +175,6 @@ class TermProjector:
 
 
 def block_statistics(domains: Domains) -> TermStatistics:
-    """Statistics of the labelled source rows."""
     return count_terms(domains.X, domains.codes, domains.n_classes)
 
 

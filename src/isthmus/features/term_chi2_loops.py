@@ -1,9 +1,4 @@
-"""Loops of :mod:`isthmus.features.term_chi2` by numpy for small tables; larger ones go to the compiled ones.
-
-A table is given as the arrays of :class:`isthmus.features.term_chi2.TermStatistics`: where the pairs of each term
-start, and of each pair its class and what is counted. Sums go pair after pair, as the compiled loops have it: the
-numbers are the same.
-"""
+"""Loops of :mod:`isthmus.features.term_chi2` by numpy for small tables; larger ones go to the compiled ones."""
 
 from __future__ import annotations
 

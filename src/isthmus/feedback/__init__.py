@@ -1,8 +1,4 @@
-"""Answers of a person: what to ask next, learning from answers, renaming classes, what answers say about accuracy.
-
-Answers are never mixed with the source: they come in by :class:`Answers` alone, and a correction learned from them
-stands on top of a model that has not seen them.
-"""
+"""Answers of a person: what to ask next, learning from answers, renaming classes, what answers say about accuracy."""
 
 from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, outlook
 from isthmus.feedback.answers import Answers

@@ -183,7 +183,6 @@ def vector_steps(model: Any) -> list[TextEmbedder]:
 
 
 def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
-    """Vectors of further texts, for a model that was fitted on given vectors."""
     steps = vector_steps(model)
     tables = [step for step in steps if isinstance(step.model, VectorTable)]
     if not tables:

@@ -148,7 +148,6 @@ def _rename(labels: np.ndarray, names: dict, dtype: Any = None) -> np.ndarray:
 
 
 def _rename_descriptions(descriptions: dict, names: dict) -> dict:
-    """Descriptions under new names; those of merged classes are joined."""
     joined: dict[Any, str] = {}
     for name, text in descriptions.items():
         new = names.get(name, name)

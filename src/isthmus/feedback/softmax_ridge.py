@@ -43,11 +43,6 @@ def span_rows(rows: Any) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]
     """The rows in a basis of their own span, and what turns coefficients in that basis into those of the columns.
 
     A ridge on the coefficients is the same ridge in either. Worth it where rows are fewer than columns.
-
-    >>> rows = np.array([[3.0, 4.0, 0.0]])
-    >>> reduced, widen = span_rows(rows)
-    >>> np.abs(reduced).round(3).tolist(), (rows @ widen(np.array([[2.0]])) - reduced * 2.0).round(6).tolist()
-    ([[5.0]], [[0.0]])
     """
     gram = rows @ rows.T
     gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)

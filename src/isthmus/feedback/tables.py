@@ -176,7 +176,6 @@ def _is_column(value: Any) -> bool:
 
 
 def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
-    """The column that holds ids under another name, as in the table that was labelled."""
     known = {str(name).strip() for name in labelling.ids or ()}
     for name, cells in columns.items():
         filled = [cell_content(cell) for cell in cells if cell_content(cell)]

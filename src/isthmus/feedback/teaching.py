@@ -1,8 +1,4 @@
-"""Teach: a labelling learns from answers, and says what they changed.
-
-The one door by which answers of a person come in: :func:`teach`. The methods that made the labelling stay as they
-were fitted, without a label of the target; what is learned from answers stands on top of them.
-"""
+"""Teach: a labelling learns from answers, and says what they changed."""
 
 from __future__ import annotations
 

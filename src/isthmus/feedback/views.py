@@ -90,7 +90,6 @@ class DocumentViews:
         return sp.hstack([np.sqrt(WORDS) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
 
     def words(self, terms: Sequence[str], n_columns: int) -> sp.csr_matrix:
-        """Rows of single words, as documents that hold nothing else and that no method has an opinion about."""
         words = self.vectorizer_.transform(terms)
         parts = [np.sqrt(WORDS) * words, sp.csr_matrix(np.sqrt(MEANING) * self._meaning(words))]
         # Vectors of single words lie elsewhere than those of documents, whose mean was taken off: they say nothing.

@@ -66,12 +66,10 @@ def first_screen(result, clusters: list[dict], target: Collection | None = None)
 
 
 def cluster_card(result) -> str:
-    """The first screen of the page as a card for notebooks."""
     return render_card("cluster_hero", first_screen(result, cluster_cards(result)))
 
 
 def cluster_cards(result) -> list[dict[str, Any]]:
-    """The clusters, largest first, new ones before all others."""
     n = max(1, len(result.texts))
     order = sorted(result.clusters(), key=lambda row: (row["aligned_to"] is not None, -row["size"]))
     return [

@@ -118,11 +118,6 @@ def convergence_tables(history: Sequence[Any]) -> dict[str, list[dict]]:
 
     Records are lists of numbers (the objective) or of dicts (several measures); measures that are not numbers, and
     steps without the measure, are left out.
-
-    >>> convergence_tables([3.0, 2.5])
-    {'objective': [{'step': 1, 'objective': 3.0}, {'step': 2, 'objective': 2.5}]}
-    >>> list(convergence_tables([{"round": 1, "changed": None, "error": 0.2}, {"changed": 4, "error": 0.1}]))
-    ['changed', 'error']
     """
     tables: dict[str, list[dict]] = {}
     for step, entry in enumerate(history, 1):

@@ -57,7 +57,6 @@ def write_label_report(
 
 
 def label_card(result) -> str:
-    """The first screen of the page as a card for notebooks."""
     return render_card("hero", {"hero": hero_facts(result)})
 
 

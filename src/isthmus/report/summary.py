@@ -1,7 +1,4 @@
-"""What a result says, as one dictionary of plain values: page, card and workbench draw it.
-
-Every number is computed by the room that owns it; nothing here is markup.
-"""
+"""What a result says, as one dictionary of plain values: page, card and workbench draw it."""
 
 from __future__ import annotations
 
@@ -225,7 +222,6 @@ def reading_rows(result) -> list[dict[str, Any]]:
 
 
 def curve_facts(result) -> dict[str, Any]:
-    """How much reading buys how few errors, by the method's own confidence."""
     rows = reading_rows(result)
     share = float(result.needs_review.mean())
     rest = result.confidence[~result.needs_review]
@@ -240,7 +236,6 @@ def curve_facts(result) -> dict[str, Any]:
 
 
 def confidence_bins(result) -> list[dict[str, Any]]:
-    """Documents accepted and to be read by confidence, from the first filled bin on."""
     place = np.clip((np.asarray(result.confidence) * _BINS).astype(int), 0, _BINS - 1)
     counts = {
         kind: np.bincount(place[mask], minlength=_BINS)
@@ -281,7 +276,6 @@ def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 def taught_facts(result) -> dict[str, Any] | None:
-    """What answers changed, and whether confidence held where they tell the truth."""
     if not result.answers:
         return None
     outlook = None if result.learned is None else result.learned.outlook

@@ -150,8 +150,6 @@ def _same(args: tuple) -> tuple:
 def run_group(
     function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None, meter: Meter | None = None
 ) -> Any:
-    """Results of some pieces, or their sum with ``add``."""
-
     def results() -> Iterator[Any]:
         for piece in group:
             yield function(piece, *args)

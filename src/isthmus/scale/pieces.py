@@ -114,7 +114,6 @@ def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
 
 
 def make_tokens(piece: Piece, job: Job, reading: Reading) -> int:
-    """Terms of a piece that the first pass did not keep; number of different ones."""
     name = f"tokens/{reading.name}/{piece.number}"
     if not job.store.has(name):
         return save_tokens(job.store, name, read_tokens(job.texts(piece), reading))

@@ -50,7 +50,6 @@ def takes_options(kind: type[Request]) -> Callable[[Function], Function]:
 
 
 def _describe(spec: Option) -> str:
-    """An option as a parameter of a docstring."""
     kind = spec.kind.__name__.lower()
     if spec.many:
         kind = f"{kind} or sequence of {kind}"
@@ -112,5 +111,4 @@ def start_engine(
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -100,7 +100,6 @@ def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading,
 
 
 def _least_documents(n_documents: int) -> int:
-    """As TextVectorizer's min_df="auto"."""
     return 1 if n_documents < 200 else 2 if n_documents < 1_000 else 3
 
 

@@ -197,7 +197,6 @@ def add_errors(app: FastAPI) -> None:
 
 
 def reason_of(error: BaseException) -> str:
-    """Why, in one line for the log: what the database or the system said."""
     found = error.__cause__ or error
     return " ".join(str(getattr(found, "orig", None) or found).split())[:300]
 

@@ -221,7 +221,6 @@ def go_to(access: Access, *parts: str, query: str = "") -> Response:
 
 
 def wants_part(request: Request) -> bool:
-    """Whether the page's own script asks, for a part of a page."""
     return request.headers.get("hx-request") == "true"
 
 

@@ -1,8 +1,4 @@
-"""Logistic regression and linear SVM from blocks: gradients and Hessian products are sums over documents.
-
-Both losses are convex and smooth, and the ridge makes the minimum unique: Newton steps with a line search reach it from
-anywhere. Every pass adds integers (fixed point), so each step is the same on any number of workers.
-"""
+"""Logistic regression and linear SVM from blocks: gradients and Hessian products are sums over documents."""
 
 from __future__ import annotations
 

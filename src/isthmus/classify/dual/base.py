@@ -37,11 +37,7 @@ class WordLabels:
 
 
 def read_word_labels(word_labels: Mapping | None) -> dict[Any, Weights]:
-    """Every accepted form of ``word_labels`` as word → {class: weight}; refuses contradictions.
-
-    >>> read_word_labels({"superb": "positive", "dull": {"positive": -0.5}})
-    {'superb': {'positive': 1.0}, 'dull': {'positive': -0.5}}
-    """
+    """Every accepted form of ``word_labels`` as word → {class: weight}; refuses contradictions."""
     if word_labels is None:
         return {}
     if not isinstance(word_labels, Mapping):

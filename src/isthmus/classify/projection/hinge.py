@@ -1,9 +1,4 @@
-"""A linear SVM for few dense features and many classes, all classes solved at once.
-
-One against all, squared hinge loss, the objective of LIBLINEAR's default solver with a regularised intercept. With as
-many features as classes the work is a handful of matrix products that all classes share, which is many times faster
-than one coordinate descent per class.
-"""
+"""A linear SVM for few dense features and many classes, all classes solved at once."""
 
 from __future__ import annotations
 

@@ -141,7 +141,6 @@ def score_histogram(block: Block, model: LandmarkKernelClassifier) -> np.ndarray
 
 
 def _sureness(model: LandmarkKernelClassifier, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Class of each row and its winning score, squeezed into 0 to 1."""
     scores = model.raw_scores(steps)
     labels = scores.argmax(axis=1).astype(np.int32)
     winning = np.clip(scores.max(axis=1), -1.0, 3.0)

@@ -1,7 +1,4 @@
-"""Charts: a plain table and a description in, a Vega-Lite picture out.
-
-Charts only draw: every number in them is already in the table. They need no network, on screen or on paper.
-"""
+"""Charts: a plain table and a description in, a Vega-Lite picture out."""
 
 from __future__ import annotations
 

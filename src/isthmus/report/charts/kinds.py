@@ -1,7 +1,4 @@
-"""The kinds of charts, each a function of the same name (line, scatter, bar, heatmap), and what they share.
-
-Colours that survive colour blindness and grey print, plain type, a light background.
-"""
+"""The kinds of charts, each a function of the same name (line, scatter, bar, heatmap), and what they share."""
 
 from __future__ import annotations
 

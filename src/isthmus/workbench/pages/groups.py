@@ -71,7 +71,6 @@ def make_class(access: Reviewer, run: Field = "", group: Field = "", name: Field
 
 
 def found_facts(access: Access, query: str) -> dict[str, Any]:
-    """Words that begin like the query, or else those whose class would settle most."""
     words, project = access.workspace.words, access.project.id
     suggested = [] if query else words.suggestions(project)[:_SUGGESTED]
     found = suggested or words.search(project, query, limit=_SHOWN)
@@ -79,7 +78,6 @@ def found_facts(access: Access, query: str) -> dict[str, Any]:
 
 
 def touched_facts(access: Access, word: str) -> dict[str, Any]:
-    """What a word touches, and to which classes it can be given."""
     run = latest_run(access)
     touched = access.workspace.words.touches(access.project.id, word) if word.strip() else None
     if touched is not None:

@@ -132,12 +132,7 @@ def progress_facts(access: Access, run: Any) -> dict[str, Any]:
 
 
 def time_left(progress: dict[str, Any], now: datetime) -> str:
-    """How long the step under way will take, if it goes on as it went so far; nothing while that is a guess.
-
-    >>> progress = {"done": 2, "total": 10, "since": "2026-03-01T09:00:00+00:00"}
-    >>> time_left(progress, datetime(2026, 3, 1, 9, 1, tzinfo=UTC))
-    'about 4 minutes left in this step'
-    """
+    """How long the step under way will take, if it goes on as it went so far; nothing while that is a guess."""
     done, total, since = progress.get("done"), progress.get("total"), progress.get("since")
     if not done or not total or not since:
         return ""
