@@ -457,9 +457,9 @@ def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):
 def test_the_shift_is_measured_once_for_the_same_texts_and_labels(monkeypatch):
     measured = []
     nothing = {"verdict": "none", "findings": []}
-    monkeypatch.setattr(summary, "measure_shift", lambda *given: measured.append(given) or nothing)
+    monkeypatch.setattr(summary, "measure_shift", lambda *given, vectors: measured.append(given) or nothing)
     source, target = [f"kind staff {i}" for i in range(20)], ["a text that no other test has"]
     for labels, times in (([0, 1] * 10, 1), ([0, 1] * 10, 1), ([False, True] * 10, 2), ([1, 0] * 10, 3)):
-        result = SimpleNamespace(source_texts=source, source_labels=labels, texts=target)
+        result = SimpleNamespace(source_texts=source, source_labels=labels, texts=target, settings={})
         assert summary.shift_facts(result)["verdict"] == "none"
         assert len(measured) == times, f"labels {labels[:2]}"

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from isthmus.features.embeddings import STATIC
 from isthmus.report import summary
 from isthmus.report.summary import known_language, learning_facts, step_facts
 
@@ -66,7 +67,19 @@ def test_of_a_long_source_the_shift_is_measured_with_the_labels_of_its_sample(mo
     monkeypatch.setattr(summary, "_measured", lambda *sides: given.append(sides) or {"verdict": "", "findings": []})
     labels = ["staff", "price", "parking"] * 20
     texts = [f"{label} {i}" for i, label in enumerate(labels)]
-    assert summary.shift_facts(SimpleNamespace(source_texts=texts, source_labels=labels, texts=texts))["sampled"]
+    result = SimpleNamespace(source_texts=texts, source_labels=labels, texts=texts, settings={})
+    assert summary.shift_facts(result)["sampled"]
     ((source, named, *_),) = given
     assert [text.split()[0] for text in source] == list(named), "a text's own label"
     assert len(named) == 10
+
+
+@pytest.mark.parametrize(("vectors", "advises"), [("given", "vectors"), ("none", "Translate"), (STATIC, "Translate")])
+def test_where_chosen_vectors_join_two_languages_the_report_does_not_ask_for_a_translation(vectors, advises):
+    english = [f"the staff of the shop was kind and polite to us {i}" for i in range(40)]
+    german = [f"das Personal im Laden war sehr nett und hat uns geholfen {i}" for i in range(40)]
+    result = SimpleNamespace(
+        source_texts=english, source_labels=["a", "b"] * 20, texts=german, settings={"vectors": vectors}
+    )
+    advice = " ".join(row["advice"] for row in summary.shift_facts(result)["findings"] if "German" in row["finding"])
+    assert advises in advice, f"with vectors {vectors!r} the report advises: {advice}"

@@ -19,6 +19,7 @@ from isthmus.evaluate import reliability_table
 from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
+from isthmus.features.embeddings import STATIC
 from isthmus.features.tokens import readable, stem_words, surface_forms
 from isthmus.feedback.answers import propose_names
 from isthmus.report import figures
@@ -376,6 +377,8 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
         labels,
         tuple(result.texts[i] for i in rows[1]),
         frozenset(map(type, labels)),
+        # Those that are packaged know English alone; others were chosen, and may join two languages.
+        result.settings.get("vectors", "none") not in ("none", STATIC),
     )
     return {
         "verdict": measured["verdict"],
@@ -385,9 +388,11 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
 
 
 @lru_cache(maxsize=4)  # a run that was taught, and another method, have the same texts
-def _measured(source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset) -> dict[str, Any]:
+def _measured(
+    source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset, vectors: bool
+) -> dict[str, Any]:
     """Cached by ``kinds`` of labels, too: 1 and True are equal and not the same."""
-    return measure_shift(source_texts, source_labels, target_texts)
+    return measure_shift(source_texts, source_labels, target_texts, vectors=vectors)
 
 
 def split_findings(findings: list[dict], *, by_command: bool = False) -> dict[str, list[dict]]:
