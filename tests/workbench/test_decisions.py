@@ -8,6 +8,7 @@ import re
 import pytest
 
 from isthmus.workbench import service
+from isthmus.workspace.schema import PREDICTIONS
 from isthmus.workspace.worker import work
 
 
@@ -37,6 +38,13 @@ def test_answers_undo_and_later(client, workspace, project, run):
     assert ">parking<" in new.text  # a class that somebody named is a choice from now on
     empty = client.post(here(project, "review", "answers"), data={"document": second, "run": run.id})
     assert empty.status_code == 422
+
+
+def test_methods_do_not_speak(client, workspace, project, run):
+    with workspace._context.db.writing() as connection:
+        mine = PREDICTIONS.c.run_id == run.id
+        connection.execute(PREDICTIONS.update().where(mine).values(reason="methods disagree: self-training says staff"))
+    assert "Asked because: methods disagree: self-training: staff." in client.get(here(project, "review")).text
 
 
 def test_undo_takes_nothing_back_in_another_project(client, workspace, project, run, untouched):
@@ -69,6 +77,7 @@ def test_a_sample_is_blind_and_says_how_many_are_right(client, workspace, projec
     sample = re.search(r"check=(\w+)", drawn.headers["location"])[1]
     for _ in range(20):
         assert 'aria-pressed="true"' not in page.text
+        assert "<span><bdi>" in page.text, "names in any script begin on one side, as in the review"
         document = on_the_desk(page)
         right = workspace.runs.prediction(run.id, document).label
         page = client.post(here(project, "check", sample, "answers"), data={"document": document, "label": right})
