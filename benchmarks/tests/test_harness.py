@@ -347,6 +347,10 @@ def test_recorded_rows_are_run_again_and_compared(suite_file, folder, tmp_path):
     verified = verify_record(str(suite_file), records, folder, ["two"], ["second"])
     assert verified.different == ["two, second: error was 0.6687 and is 0.6667"]
     assert verified.unstamped == verified.units == 1
+    row["words"] = "lexicon"  # now it is about something that the method no longer does
+    path.write_text(json.dumps(content))
+    (said,) = verify_record(str(suite_file), records, folder, ["two"], ["second"]).different
+    assert said == "two, second: error words=lexicon was 0.6687 and is nothing", "not compared with another row"
     with pytest.raises(DataError, match="There is no such row"):
         verify_record(str(suite_file), tmp_path / "none", folder)
     with pytest.raises(UsageError, match="differ from run to run"):

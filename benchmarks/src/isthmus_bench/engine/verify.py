@@ -13,6 +13,15 @@ from isthmus_bench.engine.harness import find_suite, run_suite
 from isthmus_bench.engine.records import Key, Record
 
 TOLERANCE = 5e-4  # a difference that the third decimal shows
+_OTHERS = {
+    "task",
+    "method",
+    "metric",
+    "value",
+    "seconds",
+    "seed",
+    "correct",
+}  # of a row's fields: the rest tell it apart
 TASKS = 2  # run again if none is named: those that cost least
 
 
@@ -125,11 +134,13 @@ def _cheapest(record: Record, keys: list[Key]) -> list[str]:
 
 
 def _values(record: Record, key: Key) -> dict[str, float | None]:
-    """Each metric of one unit; several rows of one metric by their place."""
-    rows = record.units.get(key, {}).get("rows", ())
+    """Each metric of one unit, with the words and whole numbers that tell its rows apart, as the tables have them."""
     found: dict[str, float | None] = {}
-    for row in rows:
-        name = row["metric"]
+    for row in record.units.get(key, {}).get("rows", ()):
+        facts = [
+            f"{name}={row[name]}" for name in sorted(row) if name not in _OTHERS and isinstance(row[name], str | int)
+        ]
+        name = " ".join([row["metric"], *facts])
         found[name if name not in found else f"{name} ({len(found)})"] = row["value"]
     return found
 
