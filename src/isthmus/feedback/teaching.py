@@ -279,7 +279,7 @@ def fit_answers(
         together = known.settled_together
         weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands, together=together)
         wanted = weighed.worth[:, None] * weighed.update(first)
-        by_text = np.argsort([untaught.texts[row] for row in weighed.rows], kind="stable")
+        by_text = order_answers([untaught.texts[row] for row in weighed.rows], np.zeros(len(weighed.rows)))
         said_by_hands = weighed.rows[by_text]
         correction = learn(picked=picked, weighed=(rows[said_by_hands], vote[said_by_hands], wanted[by_text]))
     corrected = correction.probabilities(rows, vote)
