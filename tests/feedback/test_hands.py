@@ -1,6 +1,7 @@
 """Answers of several hands: how reliable each is, what they say together, and what teach makes of it."""
 
 import json
+import tracemalloc
 from types import SimpleNamespace
 
 import numpy as np
@@ -130,6 +131,20 @@ def test_what_a_machine_said_does_not_depend_on_the_order_of_the_rows(labelled):
     other = shuffled.teach(table(place[:20], truth[:20])).teach(table(place[:150], said[:150]), by="gpt")
     np.testing.assert_array_equal(other.labels, taught.labels[order], err_msg="labels by document")
     np.testing.assert_allclose(other.confidence, taught.confidence[order], atol=1e-6, err_msg="confidences by document")
+
+
+def test_one_long_text_does_not_make_a_table_as_wide_as_itself():
+    data = make_shifted_texts(n_source=200, n_target=200, random_state=0)
+    texts = [*data.target_texts[:199], "word " * 40_000]
+    result = isthmus.label(data.source_texts, data.source_labels, texts, method="nbc")
+    person = result.teach(table(range(20), data.target_labels[:20]))
+    tracemalloc.start()
+    try:
+        person.teach(table(range(200), data.target_labels), by="gpt")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 50e6, f"{peak / 1e6:.0f} MB for 200 documents, one of them of 200,000 characters"
 
 
 def test_what_a_machine_said_does_not_depend_on_where_a_new_class_stands(labelled):
