@@ -379,6 +379,7 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
         frozenset(map(type, labels)),
         # Those that are packaged know English alone; others were chosen, and may join two languages.
         result.settings.get("vectors", "none") not in ("none", STATIC),
+        result.settings.get("language", "auto"),
     )
     return {
         "verdict": measured["verdict"],
@@ -389,10 +390,10 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
 
 @lru_cache(maxsize=4)  # a run that was taught, and another method, have the same texts
 def _measured(
-    source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset, vectors: bool
+    source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset, vectors: bool, language: str
 ) -> dict[str, Any]:
     """Cached by ``kinds`` of labels, too: 1 and True are equal and not the same."""
-    return measure_shift(source_texts, source_labels, target_texts, vectors=vectors)
+    return measure_shift(source_texts, source_labels, target_texts, language=language, vectors=vectors)
 
 
 def split_findings(findings: list[dict], *, by_command: bool = False) -> dict[str, list[dict]]:
