@@ -38,6 +38,7 @@ import sys
 import tempfile
 import time
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -368,6 +369,59 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
     return find
 
 
+def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[str]]]:
+    """Tests that enter a mutant's function, from what ``tools/unseen.py run`` kept; two lists, as of lines.
+
+    Those that enter few functions are asked first: they are quick, and about this one. What a whole file shares is made
+    by its first test, so that the other tests of such a file come last.
+    """
+    from unseen import read
+
+    modules, _, tests = read(folder)
+    entered = Counter(test for found in tests.values() for test in found)
+    functions: dict[tuple[str, str], set[str]] = {}
+    for (module, number), found in tests.items():
+        name = modules[module]["places"][number][4]
+        functions.setdefault((modules[module]["file"], name), set()).update(found)
+    there = _collected()
+
+    def find(mutant: Mutant) -> list[list[str]]:
+        file = Path(mutant.file).relative_to("src/isthmus").as_posix()
+        inside = _function_at(ROOT / mutant.file, mutant.line)
+        names = set().union(*(found for (at, name), found in functions.items() if at == file and inside in ("", name)))
+        names &= there
+        files = {name.partition("::")[0] for name in names}
+        slow = {name for name in names if any(sign in name for sign in _SLOW)}
+        beside = {name for name in there - names if name.partition("::")[0] in files}
+        own = tuple(tests_for(room_of(mutant)))
+        quick = sorted(names - slow, key=lambda name: (entered[name], name))
+        near = [name for name in quick if name.startswith(own)]
+        far = [name for name in quick if not name.startswith(own)]
+        first = near[:most] + far[: most - len(near[:most])]
+        rest = [name for name in near + far if name not in set(first)] + sorted(beside) + sorted(slow)
+        return [first, rest] if first else [rest, []]
+
+    return find
+
+
+def _function_at(path: Path, line: int) -> str:
+    """The innermost function around a line, with the classes and functions around that; '' outside all functions."""
+    found = ""
+
+    def look(node: ast.AST, around: str) -> None:
+        nonlocal found
+        for part in ast.iter_child_nodes(node):
+            name = around
+            if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+                name = f"{around}.{part.name}".strip(".")
+                if not isinstance(part, ast.ClassDef) and part.lineno <= line <= (part.end_lineno or 0):
+                    found = name
+            look(part, name)
+
+    look(ast.parse(path.read_text(encoding="utf-8")), "")
+    return found
+
+
 def tests_by_name(mutant: Mutant, most: int) -> list[str]:
     """Tests that speak of the changed function, then of those that call it; rare names and near files first."""
     scores: dict[str, tuple[int, float]] = {}
@@ -497,10 +551,10 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_li
         shutil.copytree(kept, path.parent / "__pycache__")
 
 
-def named_mutants() -> list[tuple[str, Mutant, str]]:
+def named_mutants(table: Path = NAMED) -> list[tuple[str, Mutant, str]]:
     """The table of wrong changes that have a name: the name, the change written out, and the test that notices it."""
     found = []
-    for row in tomllib.loads(NAMED.read_text(encoding="utf-8"))["mutant"]:
+    for row in tomllib.loads(table.read_text(encoding="utf-8"))["mutant"]:
         path = PACKAGE / row["file"]
         text = path.read_text(encoding="utf-8")
         if text.count(row["before"]) != 1:
@@ -508,7 +562,7 @@ def named_mutants() -> list[tuple[str, Mutant, str]]:
         line = text[: text.index(row["before"])].count("\n") + 1
         mutant = Mutant(str(path.relative_to(ROOT)), line, "named", row["before"], row["after"])
         mutant.source = text.replace(row["before"], row["after"])
-        found.append((row["name"], mutant, row["test"]))
+        found.append((row["name"], mutant, row.get("test", "")))
     return found
 
 
@@ -566,6 +620,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("room", nargs="?", help=f"a folder or file below src/isthmus, or {EVERYWHERE!r}")
     parser.add_argument("--named", action="store_true", help="replay the table of named changes instead of a room")
+    parser.add_argument("--batch", type=Path, help="changes of a table that names no tests, instead of a room")
     parser.add_argument("--number", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", default="", help='kinds of changes, with commas between them; "slips": all of these')
@@ -573,30 +628,35 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
+    parser.add_argument("--seen", type=Path, help="folder of `tools/unseen.py run`: only tests that enter the function")
     parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
     parser.add_argument("--also", nargs="*", default=[], help="tests a survivor must pass too: newer than the record")
     parser.add_argument(
         "--json", type=Path, help="write all mutants with their fate; of named ones, those noticed so far"
     )
     options = parser.parse_args()
-    if options.named == (options.room is not None):
-        parser.error("give a room or --named, one of the two")
+    if sum((options.named, options.room is not None, options.batch is not None)) != 1:
+        parser.error("give a room, --batch or --named, one of the three")
     if options.named:
         with tempfile.TemporaryDirectory() as folder:
             shutil.copytree(ROOT / "src", Path(folder) / "src")
             return replay_named(Path(folder) / "src", options.limit, options.json)
     kinds = SLIPS if options.kinds == "slips" else tuple(filter(None, options.kinds.split(",")))
-    chosen = (
-        draw_everywhere(options.number, options.seed, kinds)
-        if options.room == EVERYWHERE
-        else draw(options.room, options.number, options.seed, kinds)
-    )
+    if options.batch:
+        chosen = [mutant for _, mutant, _ in named_mutants(options.batch)]
+    elif options.room == EVERYWHERE:
+        chosen = draw_everywhere(options.number, options.seed, kinds)
+    else:
+        chosen = draw(options.room, options.number, options.seed, kinds)
     if options.show:
         for place, mutant in enumerate(chosen, 1):
             print(f"{place:3d} {mutant.file}:{mutant.line} [{mutant.kind}] {mutant.before!r} -> {mutant.after!r}")
         return 0
     tests = list(dict.fromkeys(test for mutant in chosen for test in tests_for(room_of(mutant))))
-    by_line = tests_of_lines(options.coverage, options.most) if options.coverage else None
+    by_line = None
+    if options.coverage or options.seen:
+        choose = tests_of_functions if options.seen else tests_of_lines
+        by_line = choose(options.seen or options.coverage, options.most)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "src"
         shutil.copytree(ROOT / "src", copy)
@@ -623,7 +683,7 @@ def main() -> int:
                     try_mutant(mutant, copy, more, options.limit, at_limit="survived")
             print(_line(place, mutant), flush=True)
     killed = sum(mutant.status == "killed" for mutant in chosen)
-    print(f"{options.room}: {killed} of {len(chosen)} noticed (seed {options.seed})")
+    print(f"{options.room or options.batch}: {killed} of {len(chosen)} noticed (seed {options.seed})")
     if options.json:
         rows = [{name: value for name, value in asdict(mutant).items() if name != "source"} for mutant in chosen]
         options.json.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

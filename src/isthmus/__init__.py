@@ -36,6 +36,12 @@ _PUBLIC = {
     "diagnose": "isthmus.api.diagnose",
 }
 
+# Modules with public names of their own: `isthmus.features.tf_chi2` needs no second import.
+_ROOMS = (
+    "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback",
+    "pipeline", "recipes", "report", "scale", "shift", "workbench", "workspace",
+)  # fmt: skip
+
 __all__ = ["__version__", *sorted(_PUBLIC)]
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
@@ -66,4 +72,4 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.pipeline import make_transfer_pipeline
 
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+__getattr__, __dir__ = lazy_names(__name__, _PUBLIC, _ROOMS)

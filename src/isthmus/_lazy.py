@@ -13,17 +13,24 @@ from typing import Any
 _LOCK = threading.Lock()
 
 
-def lazy_names(package: str, names: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose public ``names`` live in other modules."""
+def lazy_names(
+    package: str, names: Mapping[str, str], parts: tuple[str, ...] = ()
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose public ``names`` live in other modules.
+
+    ``parts``: modules of the package that are found without being imported first.
+    """
 
     def get(name: str) -> Any:
+        if name in parts:
+            return importlib.import_module(f"{package}.{name}")
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(importlib.import_module(names[name]), name)
         vars(importlib.import_module(package))[name] = value
         return value
 
-    return get, lambda: sorted(names)
+    return get, lambda: sorted([*names, *parts])
 
 
 def defer(name: str) -> None:

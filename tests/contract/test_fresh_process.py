@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,7 @@ def tell(step, said=None):
 import isthmus
 dir(isthmus)
 tell("import isthmus")
+tell("a name of a room", isthmus.features.tf_chi2.__module__)
 import isthmus.features.embeddings
 isthmus.features.embeddings.has_static_vectors()
 tell("name the packages of vectors")
@@ -65,6 +67,15 @@ def steps(tmp_path_factory):
 )
 def test_a_step_loads_no_more_than_it_needs(steps, step, not_loaded):
     assert steps[step][0] & set(not_loaded) == set()
+
+
+def test_rooms_with_public_names_need_no_import_of_their_own(steps):
+    """``import isthmus`` is enough for ``isthmus.features.tf_chi2``."""
+    assert steps["a name of a room"][1] == "isthmus.features.weights"
+    folder = Path(isthmus.__file__).parent
+    rooms = {path.parent.name for path in folder.glob("[a-z]*/__init__.py")}
+    assert rooms - {"api", "cli"} <= set(isthmus._ROOMS), "api and cli have no names for users"
+    assert [name for name in isthmus._ROOMS if getattr(isthmus, name).__name__ != f"isthmus.{name}"] == []
 
 
 def test_importing_everything_public_leaves_the_global_configuration_alone(steps):

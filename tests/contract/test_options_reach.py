@@ -1,4 +1,4 @@
-"""A named option reaches every function that has a parameter of its name; those with a value of their own stand here."""
+"""A named option reaches every function that has a parameter of its name; exceptions stand here with a reason."""
 
 import sys
 import threading
