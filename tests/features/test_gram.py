@@ -138,3 +138,21 @@ def test_kernel_matrices_of_counts_are_whole_numbers(kind, expected):
     assert ngram_gram(codes, offsets, 1, 2, kind)[0].dtype == expected
     assert ngram_gram(codes, offsets, 1, 2, kind, normalize=True)[0].dtype == np.float64
     assert ngram_gram(codes, offsets, 1, 2, kind, dtype=np.float32)[0].dtype == np.float32
+
+
+@pytest.mark.parametrize("n_vectors", [1, 3, 4, 7, 28, 31, 57])
+@pytest.mark.parametrize("filled", ["all", "some"])
+def test_common_bits_of_rows_of_every_width(n_vectors, filled):
+    """Vectors added by four and one by one, and bytes that are full after 28 of them."""
+    from isthmus.features import gram_kernels as kernels
+
+    n, n_words = 9, n_vectors * kernels.VECTOR // 64
+    ones = np.random.default_rng(n_vectors).integers(0, 2, (n, n_words * 64), dtype=np.uint8)
+    if filled == "all":
+        ones[:] = 1
+    bits = np.zeros((n + 3, n_words), np.uint64)
+    bits[:n] = np.packbits(ones, axis=1).view(np.uint64)
+    found = np.zeros((n, n), np.int32)
+    kernels._add_common_bits(0, n, 0, bits, found)
+    expected = np.tril(ones.astype(np.int32) @ ones.T.astype(np.int32), -1)
+    np.testing.assert_array_equal(np.tril(found, -1), expected, err_msg=f"{n_vectors} vectors, {filled} bits set")

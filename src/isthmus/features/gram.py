@@ -323,8 +323,8 @@ def _list_index(codes, offsets, lo, hi, kind, split) -> _CompiledIndex:
 def _bit_matrix(kernels, n, lists, starts, weights, n_lists, dense_from):
     sizes = np.diff(starts[: n_lists + 1])
     columns = int(weights[:n_lists][sizes >= dense_from].sum())
-    # Whole vectors of 256 bits; three spare rows, because rows are compared four at a time.
-    bits = np.zeros((n + 3, -(-columns // 256) * 4), np.uint64)
+    # Whole vectors; three spare rows, because rows are compared four at a time.
+    bits = np.zeros((n + 3, -(-columns // kernels.VECTOR) * (kernels.VECTOR // 64)), np.uint64)
     kernels.fill_bits(lists, starts, weights, n_lists, dense_from, bits)
     return bits
 

@@ -39,55 +39,87 @@ def trailing_zeros(typingctx, x):
     return types.uint64(types.uint64), build
 
 
+VECTOR = 512  # bits in one vector; a machine with shorter ones takes several for each
+
+
 @intrinsic
 def common_bits(typingctx, matrix, j, i, n_words):
-    """Bits that row j of a C-contiguous uint64 matrix shares with rows i, i+1, i+2, i+3; n_words a multiple of 4.
+    """Bits that row j of a C-contiguous uint64 matrix shares with rows i, i+1, i+2, i+3; n_words whole vectors.
 
-    In 256-bit vectors of bytes: bits are counted per byte and widened once for every 28 vectors (a byte holds 31 such
-    counts), and row j is read once for four rows. Compilers do not find this in a loop over words.
+    Four vectors at a time are added bit by bit into ones, twos and fours, so that bits are counted (per byte) for the
+    fours alone; ones and twos are counted after 28 vectors, when a byte may be full. Compilers do not find this in a
+    loop over words.
     """
 
     def build(context, builder, signature, args):
         array = context.make_array(signature.args[0])(context, builder, args[0])
         word = ir.IntType(64)
-        bytes32, halves16, words8 = (ir.VectorType(ir.IntType(w), k) for w, k in ((8, 32), (16, 16), (32, 8)))
+        sizes = ((w, VECTOR // w) for w in (8, 16, 32))
+        octets, halves, lanes = (ir.VectorType(ir.IntType(width), times) for width, times in sizes)
         # llvmlite's own ctpop takes integers only; the instruction itself takes vectors.
-        count = cgutils.get_or_insert_function(builder.module, ir.FunctionType(bytes32, [bytes32]), "llvm.ctpop.v32i8")
+        count = _function(builder, f"llvm.ctpop.v{octets.count}i8", octets, octets)
+        add_up = _function(builder, f"llvm.vector.reduce.add.v{lanes.count}i32", lanes.element, lanes)
         base = builder.bitcast(array.data, word.as_pointer())
         n_words = args[3]
         row_j = builder.gep(base, [builder.mul(args[1], n_words)])
         rows = [builder.gep(base, [builder.mul(builder.add(args[2], ir.Constant(word, r)), n_words)]) for r in range(4)]
-        totals = [cgutils.alloca_once_value(builder, ir.Constant(words8, None)) for _ in rows]
-        parts = [cgutils.alloca_once(builder, bytes32) for _ in rows]
+        totals = [cgutils.alloca_once_value(builder, ir.Constant(lanes, None)) for _ in rows]
+        ones, twos, counts = ([cgutils.alloca_once(builder, octets) for _ in rows] for _ in range(3))
 
         def vector(row, at):
-            return builder.load(builder.bitcast(builder.gep(row, [at]), bytes32.as_pointer()), align=8)
+            return builder.load(builder.bitcast(builder.gep(row, [at]), octets.as_pointer()), align=8)
 
-        zero, chunk, step = (ir.Constant(word, v) for v in (0, 112, 4))
+        def doubled(x, times):
+            return builder.shl(x, ir.Constant(octets, [times] * octets.count))
+
+        def add_to(place, x):
+            builder.store(builder.add(builder.load(place), x), place)
+
+        def ones_of(x):
+            return builder.call(count, [x])
+
+        zero, single, four, chunk = (ir.Constant(word, k * VECTOR // 64) for k in (0, 1, 4, 28))
         with cgutils.for_range_slice(builder, zero, n_words, chunk, word) as (k0, _):
-            for part in parts:
-                builder.store(ir.Constant(bytes32, None), part)
+            for place in (*ones, *twos, *counts):
+                builder.store(ir.Constant(octets, None), place)
             k1 = builder.add(k0, chunk)
             k1 = builder.select(builder.icmp_signed("<", k1, n_words), k1, n_words)
-            with cgutils.for_range_slice(builder, k0, k1, step, word) as (k, _):
-                common = vector(row_j, k)
-                for row, part in zip(rows, parts, strict=True):
-                    ones = builder.call(count, [builder.and_(common, vector(row, k))])
-                    builder.store(builder.add(builder.load(part), ones), part)
-            for part, total in zip(parts, totals, strict=True):
-                wide = _pairwise(builder, _pairwise(builder, builder.load(part), halves16), words8)
-                builder.store(builder.add(builder.load(total), wide), total)
-        results = []
-        for total in totals:
-            lanes = builder.load(total)
-            result = builder.extract_element(lanes, ir.Constant(ir.IntType(32), 0))
-            for lane in range(1, 8):
-                result = builder.add(result, builder.extract_element(lanes, ir.Constant(ir.IntType(32), lane)))
-            results.append(result)
+            fours_end = builder.add(k0, builder.mul(builder.sdiv(builder.sub(k1, k0), four), four))
+            with cgutils.for_range_slice(builder, k0, fours_end, four, word) as (k, _):
+                places = [builder.add(k, ir.Constant(word, m * VECTOR // 64)) for m in range(4)]
+                mine = [vector(row_j, at) for at in places]
+                for row, one, two, found in zip(rows, ones, twos, counts, strict=True):
+                    both = [builder.and_(x, vector(row, at)) for x, at in zip(mine, places, strict=True)]
+                    rest, first = _add_bits(builder, builder.load(one), both[0], both[1])
+                    rest, second = _add_bits(builder, rest, both[2], both[3])
+                    builder.store(rest, one)
+                    rest, fours = _add_bits(builder, builder.load(two), first, second)
+                    builder.store(rest, two)
+                    add_to(found, ones_of(fours))
+            for one, two, found in zip(ones, twos, counts, strict=True):
+                low = builder.add(ones_of(builder.load(one)), doubled(ones_of(builder.load(two)), 1))
+                builder.store(builder.add(doubled(builder.load(found), 2), low), found)
+            with cgutils.for_range_slice(builder, fours_end, k1, single, word) as (k, _):
+                mine = vector(row_j, k)
+                for row, found in zip(rows, counts, strict=True):
+                    add_to(found, ones_of(builder.and_(mine, vector(row, k))))
+            for found, total in zip(counts, totals, strict=True):
+                add_to(total, _pairwise(builder, _pairwise(builder, builder.load(found), halves), lanes))
+        results = [builder.call(add_up, [builder.load(total)]) for total in totals]
         return context.make_tuple(builder, signature.return_type, results)
 
     signature = types.UniTuple(types.int32, 4)(types.Array(types.uint64, 2, "C"), types.int64, types.int64, types.int64)
     return signature, build
+
+
+def _function(builder, name, result, argument):
+    return cgutils.get_or_insert_function(builder.module, ir.FunctionType(result, [argument]), name)
+
+
+def _add_bits(builder, a, b, c):
+    """Three bits added in every place: the sum's lower and its upper bit."""
+    odd = builder.xor(a, b)
+    return builder.xor(odd, c), builder.or_(builder.and_(a, b), builder.and_(odd, c))
 
 
 @intrinsic
@@ -115,7 +147,8 @@ def _pairwise(builder, vector, wider):
 
 
 DIGIT = 11  # bits per pass of the radix sort: 2,048 counters stay in the first-level cache
-AHEAD = 6  # lists asked for before they are needed
+AHEAD = 6  # lists asked for before they are needed …
+LINE, LINES = 32, 9  # … so many documents at a time, so many times at most
 GROUP, TILE = 32, 64  # rows of the bit matrix compared in one go
 LOOK_BACK = 8  # how many kept lists a new list is compared with before it is kept itself
 TOP_WEIGHT = 65535  # weights and places share one 64-bit entry
@@ -460,7 +493,13 @@ def add_rows(first, last, split, lists, pair_ptr, pairs, entry_ptr, entries, bit
             end = k + ((entry >> np.uint64(16)) & low16)
             weight = np.int32(entry & low16)
             if e + AHEAD < last_entry:
-                prefetch(lists, np.int64(entries[e + AHEAD] >> np.uint64(32)))
+                later = entries[e + AHEAD]
+                at = np.int64(later >> np.uint64(32))
+                # All of its first lines: processors foresee later ones only after they have seen some.
+                beyond = at + min(np.int64((later >> np.uint64(16)) & low16), LINES * LINE)
+                while at < beyond:
+                    prefetch(lists, at)
+                    at += LINE
             while k + np.uint64(4) <= end:
                 row[lists[k]] += weight
                 row[lists[k + np.uint64(1)]] += weight

@@ -10,7 +10,10 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.linalg.lapack import dtrtri
 
+from isthmus.classify.strings.ridge_steps import as_run, solve_in_steps
+
 BLOCK = 4_096  # rows multiplied in one go
+STEPS_FROM = 1_500, 2_500  # training rows from which steps are quicker than a factor: one response, several
 
 
 def rbf(K: np.ndarray) -> np.ndarray:
@@ -26,13 +29,6 @@ def indicator(codes: np.ndarray, n_classes: int) -> np.ndarray:
     return Y
 
 
-def as_run(index: np.ndarray) -> slice | np.ndarray:
-    """Row numbers; a run of neighbours (the source, as a rule) as a slice, which saves a copy of the rows."""
-    if len(index) and index[-1] - index[0] == len(index) - 1 and np.all(np.diff(index) == 1):
-        return slice(index[0], index[-1] + 1)
-    return index
-
-
 class GrowingRidge:
     """Solve (A_TT + αI)·x = b for training rows T, where T only grows: the factor of earlier rows is kept.
 
@@ -42,6 +38,7 @@ class GrowingRidge:
     def __init__(self, rows: np.ndarray, alpha: float, *, linear: bool):
         self.rows, self.alpha, self.linear = rows, alpha, linear
         self.train = np.zeros(0, np.int64)
+        self._factorised = 0  # so many training rows; the others wait until a factor is asked for
         self._factor: np.ndarray | None = np.zeros((0, 0))  # below the diagonal, see held_out_scores
         self._diagonal = np.zeros(0)  # of the first rows' kernel
         self._products: np.ndarray | None = None  # R_trainᵀ·R_train, once there are more rows than features …
@@ -57,15 +54,16 @@ class GrowingRidge:
         return self.rows[as_run(index)]
 
     def extend(self, new: np.ndarray) -> None:
-        """Add training rows. With the factor L of the old block, only the new rows are factorised."""
-        old, self.train = self.train, np.concatenate([self.train, new])
-        if self.linear and len(self.train) > self.rows.shape[1]:
-            self._factor = None  # more rows than features: the normal equations are smaller
+        self.train = np.concatenate([self.train, new])
+
+    def _factorise(self) -> None:
+        """With the factor L of the earlier rows, only those added since are factorised."""
+        old, new = np.split(self.train, [self._factorised])
+        self._factorised = len(self.train)
+        if self._factor is None or not len(new):
             return
         corner = self.block(new, new)
         corner[np.diag_indices(len(new))] += self.alpha
-        if self._factor is None:
-            return
         try:
             if len(old) == 0:
                 self._diagonal = np.diag(corner).copy()
@@ -82,7 +80,19 @@ class GrowingRidge:
         factor[:n, :n], factor[n:, :n], factor[n:, n:] = self._factor, side, lower
         self._factor = factor
 
+    def _in_steps(self, Y: np.ndarray) -> np.ndarray | None:
+        """Weights without a factor, where that is quicker and there is none to grow; None otherwise."""
+        n, p = self.rows.shape
+        opposite = Y.shape[1] == 2 and np.array_equal(Y[:, 0], -Y[:, 1])  # two classes, one against the other
+        wanted = Y[:, :1] if opposite else Y
+        enough = STEPS_FROM[0] if wanted.shape[1] == 1 else max(STEPS_FROM[1], 100 * wanted.shape[1])
+        if n != p or self._factorised or len(self.train) < enough:
+            return None
+        weights = solve_in_steps(self.rows, as_run(self.train), wanted, self.alpha)
+        return np.hstack([weights, -weights]) if opposite and weights is not None else weights
+
     def dual(self, Y: np.ndarray) -> np.ndarray:
+        self._factorise()
         if self._factor is not None:
             return cho_solve((self._factor, True), Y, check_finite=False)
         # Repeated rows or an indefinite kernel: drop directions without weight instead of dividing by noise.
@@ -94,7 +104,7 @@ class GrowingRidge:
 
     def held_out_scores(self, places: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """Scores that some of the training rows (by place) would get from a ridge fitted on the others among them."""
-        if self._factor is not None and len(self._factor) == len(self._diagonal):
+        if self._factor is not None and 0 < self._factorised == len(self._diagonal):
             # The solver leaves the kernel, with the ridge on it, above the diagonal of its factor.
             above = np.triu(self._factor[np.ix_(places, places)], 1)
             kernel = above + above.T
@@ -107,6 +117,9 @@ class GrowingRidge:
         """What a row is multiplied with: R_trainᵀ·a for feature rows (p × classes), the dual weights for a kernel."""
         if not self.linear:
             return self.dual(Y)
+        weights = self._in_steps(Y)
+        if weights is not None:
+            return weights
         if len(self.train) <= self.rows.shape[1]:
             return self._take(self.train).T @ self.dual(Y)
         A = self._multiply()
