@@ -136,8 +136,8 @@ def test_on_a_tie_documents_and_words_keep_their_cluster(k, by):
     """Moved on a tie, they could go to and fro for ever."""
     X = sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]])
     documents = np.array([1, 0], dtype=np.int32)  # as in a fit: nothing else is compiled
-    by.best_places(X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents)
+    by.best_places(X.indptr, X.indices, X.data, np.zeros((2, k)), np.zeros(k), documents, None)
     assert documents.tolist() == [1, 0]
     words = np.array([1, 0])
-    assert by.assign_words(np.ones((2, k)), np.zeros((k, k)), words) == 0
+    assert by.assign_words(np.ones((k, 2)), np.zeros((k, k)), words) == 0
     assert words.tolist() == [1, 0]

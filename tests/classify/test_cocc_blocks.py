@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from cut_passes import CutPasses
 
 from isthmus import CoClusteringClassifier
-from isthmus.classify.cocc import co_clustering
+from isthmus.classify.cocc import blocks, co_clustering
 from isthmus.classify.cocc.steps import refine_by_centroids
 from isthmus.features.blocks import MemoryBlock, MemoryPasses
 
@@ -63,7 +63,7 @@ def test_co_clustering_stops_where_a_step_gains_little_of_all_that_was_gained(mo
         objective=lambda: next(objectives),
         target_table=np.ones((2, 2)),
         source_table=np.ones((2, 2)),
-        word_table=np.ones((2, 2)),
+        by_cluster=np.ones((2, 2)),
     )
     monkeypatch.setattr(co_clustering, "Search", lambda *arguments: state)
     start = SimpleNamespace(sums=None)
@@ -99,3 +99,23 @@ def test_a_sample_too_small_leaves_scores_as_they_are():
     assert (model.length_power_, model.inverse_temperature_) == (0.0, 1.0)
     nothing = MemoryBlock("target", lambda: passes.target_sample.rows)
     np.testing.assert_array_equal(model.block_scores(nothing)[0], model.block_scores(passes.target_sample)[0])
+
+
+@pytest.mark.parametrize(("n_moved", "listed"), [(0, True), (2, True), (60, False)])
+def test_the_table_follows_the_documents_however_many_move(n_moved, listed):
+    """Few moves travel as places, many as a table."""
+    _, target, _ = two_domains(n=60)
+    problem = blocks.problem_in_memory(sp.csr_matrix(target, dtype=float), 2)
+    before = np.arange(60, dtype=np.int32) % 2
+    placed = problem.placed(before)
+    after = before.copy()
+    after[:n_moved] = 1 - after[:n_moved]
+    block = problem.sample
+    block.keep("other", {"labels": after})
+    by = blocks.ByClusters("other", np.arange(2))
+    change, sizes, moved = blocks.move_documents(block, problem.weigher, by, 2, placed.name, "after", None)
+    expected = np.stack([target[after == c].sum(axis=0).A1 for c in range(2)], axis=1)
+    found = change.added_to(placed.table) / problem.weigher.one
+    np.testing.assert_array_equal(found, expected, err_msg="words × clusters, as counted anew")
+    assert (moved, sizes.tolist()) == (n_moved, np.bincount(after, minlength=2).tolist())
+    assert (change.table is None) == listed, "the shorter of the two should travel"

@@ -131,9 +131,25 @@ def test_threads_change_nothing(monkeypatch):
     X = sparse_rows(3).tocsr()
     one, two = (assign_rows(X, X[:4].toarray(), n_threads=n) for n in (1, 3))
     np.testing.assert_array_equal(one[0], two[0])
-    np.testing.assert_allclose(one[2].sums, two[2].sums)
+    np.testing.assert_array_equal(one[2].sums, two[2].sums, err_msg="each centre is added up by one thread, row by row")
     np.testing.assert_array_equal(one[2].counts, two[2].counts)
-    assert one[2].divergence == pytest.approx(two[2].divergence)
+    assert one[2].divergence == two[2].divergence
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30], ids=["plain", "below 32 bits", "beyond 32 bits"])
+def test_what_32_bits_cannot_tell_apart_is_told_by_64(scale):
+    """Pairs of centres that differ in the ninth digit, and one that stands twice."""
+    rng = np.random.default_rng(0)
+    X = (sparse_rows(2) * scale).tocsr()
+    centers = 0.9 * X[:3].toarray()  # no row lies on a centre, where even 64 bits are too few
+    centers = np.concatenate([centers, centers + 1e-9 * scale * rng.standard_normal(centers.shape), centers[:1]])
+    found = assign_rows(X, centers)[0]
+    scores = (centers**2).sum(axis=1) - 2 * X.toarray() @ centers.T
+    expected = scores[:, :-1].argmin(axis=1)
+    np.testing.assert_array_equal(found, expected, err_msg="nearest by 64 bits, the first of equals")
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = (centers**2).sum(axis=1) - 2.0 * (X.toarray().astype("f4") @ centers.T.astype("f4"))
+    assert np.any(short.argmin(axis=1) != expected), "32 bits alone would have sufficed: nothing was tested"
 
 
 def test_an_empty_cluster_gets_the_farthest_row():

@@ -50,10 +50,17 @@ def places(case):
     return labels
 
 
+def places_by_group(case):
+    labels = case.codes.copy()
+    groups = (np.arange(90) % 7).astype(np.uint8)
+    cocc.best_places(*case.rows, case.X.data, case.weights[:7], case.bias, labels, groups)
+    return labels
+
+
 def words(case):
     labels = np.arange(90) % 16
     logs = np.log(np.arange(1.0, 1 + case.n_classes * 16)).reshape(case.n_classes, 16)
-    return cocc.assign_words(np.ascontiguousarray(case.weights), logs, labels), labels
+    return cocc.assign_words(np.ascontiguousarray(case.weights.T), logs, labels), labels
 
 
 def moves(case):
@@ -102,7 +109,7 @@ def pooled(case):
 
 
 LOOPS = (
-    weigh, score, under, places, words, moves, products,
+    weigh, score, under, places, places_by_group, words, moves, products,
     counted, added, taken_out, summary, summary_of_documents, strata, ratios, pooled,
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isthmus.features import term_chi2_loops
 from isthmus.features.term_chi2 import (
     TermStatistics,
     as_counts,
@@ -155,3 +156,25 @@ def test_an_empty_second_stratum_changes_no_chi2():
     one, two = summarise(stats), summarise(stats, nothing)
     np.testing.assert_allclose(two.total, one.total, rtol=1e-9)
     np.testing.assert_array_equal(two.klass, one.klass)
+
+
+@pytest.mark.parametrize("bits", [1, 3, 12])
+def test_large_tables_are_counted_bucket_by_bucket(bits, monkeypatch):
+    """Several buckets and one; a class without rows, rows without a class, counts of zero, terms of no row."""
+    monkeypatch.setattr(term_chi2_loops, "SMALL", -1)
+    monkeypatch.setattr(term_chi2_loops, "_BUCKET_BITS", bits)
+    rng = np.random.default_rng(bits)
+    dense = rng.integers(0, 4, (40, 21)) * (rng.random((40, 21)) < 0.3)
+    dense[:, [4, 20]] = 0
+    X = sp.csr_matrix(dense.astype(float))
+    X.data[::7] = 0.0
+    codes = rng.choice([-1, 0, 1, 3], 40)
+    stats = count_terms(X, codes, 5)
+    of_class = [X.toarray()[codes == c] for c in range(5)]
+    occurrences = np.array([rows.sum(axis=0) for rows in of_class]).T
+    documents = np.array([(rows > 0).sum(axis=0) for rows in of_class]).T
+    for name, expected in (("occurrences", occurrences), ("documents", documents)):
+        found = stats.per_class(getattr(stats, name)).toarray()
+        np.testing.assert_array_equal(found, expected, err_msg=f"{name} of terms × classes")
+    pairs = np.repeat(np.arange(21), np.diff(stats.starts)) * 5 + stats.klass
+    np.testing.assert_array_equal(pairs, np.flatnonzero(documents), err_msg="terms in order, classes within them")

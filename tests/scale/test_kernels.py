@@ -167,7 +167,7 @@ def test_best_class_by_a_few_terms(seed):
 def test_best_class_by_scores_of_terms(seed, k):
     X, indptr, indices, counts, rng = rows_of(seed)
     scores, bias, labels = rng.normal(size=(7, k)), rng.normal(size=k), np.full(X.shape[0], -1)
-    cocc_kernels.best_places(indptr, indices, counts, scores, bias, labels)
+    cocc_kernels.best_places(indptr, indices, counts, scores, bias, labels, None)
     assert labels.tolist() == (X @ scores + bias).argmax(axis=1).tolist()
 
 

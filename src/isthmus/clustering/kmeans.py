@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,9 +30,9 @@ class ClusterSums:
 
     def means(self, otherwise: np.ndarray) -> np.ndarray:
         """Mean of each cluster; a cluster without rows keeps its row of ``otherwise``."""
-        filled = self.counts > 0
-        means = otherwise.copy()
-        means[filled] = self.sums[filled] / self.counts[filled, None]
+        means = self.sums / np.maximum(self.counts, 1)[:, None]
+        empty = self.counts == 0
+        means[empty] = otherwise[empty]
         return means
 
 
@@ -92,39 +93,53 @@ def assign_rows(
 
     ``cosine`` takes the direction of the centres only: among unit vectors the squared distance is 2·(1 − cosine).
     """
-    from isthmus.clustering.kmeans_kernels import assign_and_add
+    from isthmus.clustering.kmeans_kernels import add_rows, nearest_centers
 
-    centers = unit_rows(centers) if cosine else centers
-    n_clusters, n_words = centers.shape
-    by_word = np.ascontiguousarray(centers.T)
+    centers = np.ascontiguousarray(unit_rows(centers) if cosine else centers)
+    n_clusters = len(centers)
+    by_word = _by_word(centers)
     center_norms = np.ones(n_clusters) if cosine else np.einsum("ij,ij->i", centers, centers)
     norms = row_norms(X, squared=True) if norms is None else norms
+    lengths = np.sqrt(norms)
     labels = np.empty(X.shape[0], dtype=np.int32)
-    distances = np.empty(X.shape[0])
 
-    def run(blocks: Iterable[slice]) -> tuple[np.ndarray, np.ndarray]:
-        sums, counts = np.zeros((n_clusters, n_words)), np.zeros(n_clusters, dtype=np.int64)
-        for rows in blocks:
-            indptr = X.indptr[rows.start : rows.stop + 1]
-            assign_and_add(
-                X.data, X.indices, indptr, by_word, center_norms, labels[rows], distances[rows], sums, counts
-            )
-        return sums, counts
+    def assign(rows: slice) -> None:
+        indptr = X.indptr[rows.start : rows.stop + 1]
+        nearest_centers(X.data, X.indices, indptr, lengths[rows], by_word, centers, center_norms, labels[rows])
 
     blocks = row_blocks(X.shape[0], BLOCK_ROWS)
     n_threads = max(1, min(n_threads, len(blocks)))
-    if n_threads == 1:
-        parts = [run(blocks)]
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            parts = list(pool.map(run, [blocks[i::n_threads] for i in range(n_threads)]))
-    sums, counts = parts[0]
-    for more_sums, more_counts in parts[1:]:
-        sums += more_sums
-        counts += more_counts
+    _in_threads(assign, blocks, n_threads)
+    counts = np.bincount(labels, minlength=n_clusters)
+    order = np.argsort(labels.astype(np.min_scalar_type(n_clusters)), kind="stable")  # short numbers sort sooner
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    sums, distances = np.zeros(centers.shape), np.empty(X.shape[0])
+
+    def add(first: int) -> None:
+        cells = X.data, X.indices, X.indptr, order, bounds
+        add_rows(*cells, centers, center_norms, distances, sums, first, n_threads)
+
+    _in_threads(add, range(n_threads), n_threads)
     distances += norms
     np.maximum(distances, 0.0, out=distances)
     return labels, distances, ClusterSums(sums, counts, float(distances.sum()))
+
+
+def _by_word(centers: np.ndarray) -> np.ndarray:
+    """Centres as words × clusters of 32 bits, some words at a time, so that both sides stay in the cache."""
+    by_word = np.empty(centers.shape[::-1], dtype=np.float32)
+    for words in row_blocks(len(by_word), 256):
+        by_word[words] = centers[:, words].T
+    return by_word
+
+
+def _in_threads(function: Callable[[Any], None], parts: Sequence[Any], n_threads: int) -> None:
+    if n_threads == 1:
+        for part in parts:
+            function(part)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(function, parts))
 
 
 def kmeans(
@@ -163,7 +178,8 @@ def kmeans(
         boosted -= strong
         moved = pulled_means(stats, centers, pull, boosted_guidance(share, boost) if strong else share)
         history.append(combined_divergence(stats, norms, moved, pull, share, cosine=cosine))
-        shift = float(((moved - centers) ** 2).sum())
+        gaps = moved - centers
+        shift = float(np.square(gaps, out=gaps).sum())
         centers = moved
         same_rows = before is not None and np.array_equal(labels, before)
         before = labels

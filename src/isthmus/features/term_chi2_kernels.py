@@ -15,69 +15,74 @@ def bucket_sizes(indptr, indices, data, codes, shift, n_buckets):
         if codes[row] < 0:
             continue
         for k in range(indptr[row], indptr[row + 1]):
-            if data[k] > 0.0:
-                sizes[(indices[k] >> shift) + 1] += 1
+            sizes[(indices[k] >> shift) + 1] += data[k] > 0.0
     for bucket in range(n_buckets):  # numba's cumsum brings a second of code for its messages
         sizes[bucket + 1] += sizes[bucket]
     return sizes
 
 
 @compiled
-def fill_buckets(indptr, indices, data, codes, order, shift, starts):
-    """Entries as (term, class, count), bucket after bucket; inside a bucket classes ascend, because ``order`` does.
+def fill_buckets(indptr, indices, data, codes, order, shift, bounds, term, count):
+    """Entries as (term within its bucket, count), bucket after bucket; within a bucket class after class.
 
-    The tables of one bucket fit into the cache, those of all terms do not.
+    The tables of one bucket fit into the cache, those of all terms do not. ``bounds`` (classes and one more × buckets)
+    begins with where each bucket does, and gets where each class ends in it: ``order`` sorts rows by class.
     """
-    n_entries = starts[-1]
-    term = np.empty(n_entries, dtype=np.int32)
-    klass = np.empty(n_entries, dtype=np.int32)
-    count = np.empty(n_entries, dtype=np.float64)
-    place = starts.copy()
+    place = bounds[0].copy()
+    within, code = (1 << shift) - 1, 0
     for row in order:
-        code = codes[row]
+        while code < codes[row]:
+            code += 1
+            bounds[code] = place
         for k in range(indptr[row], indptr[row + 1]):
             if data[k] > 0.0:
                 bucket = indices[k] >> shift
                 p = place[bucket]
                 place[bucket] = p + 1
-                term[p] = indices[k]
-                klass[p] = code
+                term[p] = indices[k] & within
                 count[p] = data[k]
-    return term, klass, count
+    bounds[code + 1 :] = place
 
 
 @compiled
-def reduce_entries(term, klass, count, n_terms):
-    """Occurrences and documents of every (term, class) pair, terms in order, classes ascending within a term.
+def pair_starts(term, bounds, shift, starts):
+    """Where the (term, class) pairs of each term begin; an entry opens one if its class is not the term's last one."""
+    last, pairs = np.empty(1 << shift, dtype=np.int32), np.empty(1 << shift, dtype=np.int32)
+    n_terms = len(starts) - 1
+    for bucket in range(bounds.shape[1]):
+        last[:] = -1
+        pairs[:] = 0
+        for c in range(len(bounds) - 1):
+            for k in range(bounds[c, bucket], bounds[c + 1, bucket]):
+                t = term[k]
+                pairs[t] += last[t] != c
+                last[t] = c
+        first = bucket << shift
+        for t in range(first, min(first + (1 << shift), n_terms)):
+            starts[t + 1] = starts[t] + pairs[t - first]
 
-    An entry opens a new pair exactly when its class differs from the term's last one.
+
+@compiled
+def add_pairs(term, count, bounds, shift, starts, klass, occurrences, documents):
+    """Class, occurrences and documents of every pair, the latter two from zero; classes ascend within a term.
+
+    Whether an entry opens a pair is added to its place: a branch would be guessed wrongly for every third one.
     """
-    starts = np.zeros(n_terms + 1, dtype=np.int64)
-    last = np.full(n_terms, -1, dtype=np.int32)
-    for k in range(len(term)):
-        t = term[k]
-        if last[t] != klass[k]:
-            last[t] = klass[k]
-            starts[t + 1] += 1
-    for t in range(n_terms):
-        starts[t + 1] += starts[t]
-        last[t] = -1
-    place = starts[:-1] - 1
-    pair_class = np.empty(starts[n_terms], dtype=np.int32)
-    occurrences = np.empty(starts[n_terms], dtype=np.float64)
-    documents = np.empty(starts[n_terms], dtype=np.int32)
-    for k in range(len(term)):
-        t = term[k]
-        if last[t] != klass[k]:
-            last[t] = klass[k]
-            place[t] += 1
-            pair_class[place[t]] = klass[k]
-            occurrences[place[t]] = count[k]
-            documents[place[t]] = 1
-        else:
-            occurrences[place[t]] += count[k]
-            documents[place[t]] += 1
-    return starts, pair_class, occurrences, documents
+    last, place = np.empty(1 << shift, dtype=np.int32), np.empty(1 << shift, dtype=np.int64)
+    n_terms = len(starts) - 1
+    for bucket in range(bounds.shape[1]):
+        last[:] = -1
+        first = bucket << shift
+        for t in range(first, min(first + (1 << shift), n_terms)):
+            place[t - first] = starts[t] - 1
+        for c in range(len(bounds) - 1):
+            for k in range(bounds[c, bucket], bounds[c + 1, bucket]):
+                t = term[k]
+                p = place[t] + (last[t] != c)
+                last[t], place[t] = c, p
+                klass[p] = c
+                occurrences[p] += count[k]
+                documents[p] += 1
 
 
 @compiled
@@ -89,52 +94,68 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
     n_terms = len(starts) - 1
     n_classes = len(class_totals)
     best_class = np.full(n_terms, -1, dtype=np.int32)
-    best = np.zeros(n_terms)
-    largest = np.zeros(n_terms)
-    total = np.zeros(n_terms)
+    best, largest, total = np.zeros(n_terms), np.zeros(n_terms), np.zeros(n_terms)
     odds = np.zeros(n_classes)
     for c in range(n_classes):
         if 0.0 < class_totals[c] < everything:
             odds[c] = class_totals[c] / (everything - class_totals[c])
     all_odds = odds.sum()
     others = everything / (everything - class_totals)
+    seen_in = np.full(n_classes, -1)  # the last term that occurs in each class
     for term in range(n_terms):
+        first, until = starts[term], starts[term + 1]
         n_t = 0.0
-        for p in range(starts[term], starts[term + 1]):
+        for p in range(first, until):
             n_t += joint[p]
         if n_t <= 0.0 or n_t >= everything:
             continue
         absent_odds = all_odds
         of_term = everything / n_t / (everything - n_t)
-        for p in range(starts[term], starts[term + 1]):
+        highest, top, of_all, its_class = 0.0, 0.0, 0.0, np.int32(-1)
+        for p in range(first, until):
             c = klass[p]
             n_c = class_totals[c]
+            seen_in[c] = term
             absent_odds -= odds[c]
             if n_c <= 0.0 or n_c >= everything:
                 continue
             gap = joint[p] - n_t * n_c / everything  # (AD−BC)/N
             value = gap * gap * everything / n_c * others[c]
             value *= of_term
-            total[term] += value
-            largest[term] = max(largest[term], value)
-            if gap > 0.0 and value > best[term]:
-                best[term] = value
-                best_class[term] = c
-        scale = everything * n_t / (everything - n_t)
-        if starts[term + 1] - starts[term] < n_classes:
+            of_all += value
+            highest = max(highest, value)
+            better = (gap > 0.0) & (value > top)  # no branch: it would often be guessed wrongly
+            top = value if better else top
+            its_class = c if better else its_class
+        if until - first < n_classes:
+            scale = everything * n_t / (everything - n_t)
             # max: the remainder is a sum of odds, negative only by rounding
-            total[term] += scale * max(absent_odds, 0.0)
-            p = starts[term]
-            for c in largest_first:
-                present = False
-                for q in range(p, starts[term + 1]):
-                    if klass[q] == c:
-                        present = True
-                        break
-                if not present:
-                    largest[term] = max(largest[term], scale * odds[c])
-                    break
+            of_all += scale * max(absent_odds, 0.0)
+            place = 0
+            while seen_in[largest_first[place]] == term:
+                place += 1
+            highest = max(highest, scale * odds[largest_first[place]])
+        best_class[term], best[term], largest[term], total[term] = its_class, top, highest, of_all
     return best_class, best, largest, total
+
+
+@compiled
+def probability_ratios(starts, klass, documents, class_documents, chosen, smoothing):
+    n_terms = len(starts) - 1
+    ratios = np.ones(n_terms)
+    everything = class_documents.sum()
+    for term in range(n_terms):
+        c = chosen[term]
+        if c < 0:
+            continue
+        inside, found = 0, 0
+        for p in range(starts[term], starts[term + 1]):
+            found += documents[p]
+            inside += documents[p] if klass[p] == c else 0
+        size = class_documents[c]
+        above = (inside + smoothing) / (size + 2 * smoothing)
+        ratios[term] = above / ((found - inside + smoothing) / (everything - size + 2 * smoothing))
+    return ratios
 
 
 @compiled

@@ -12,23 +12,37 @@ from isthmus.features.block_loops import SMALL, entry_rows, sums_at
 
 Pairs = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 Stratum = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]
-_BUCKET_BITS = 11  # terms per bucket of the counting pass: its tables must fit into a second-level cache
+_BUCKET_BITS = 12  # terms per bucket of the counting pass (16 at most): its tables must fit the second-level cache
 
 
 def count_pairs(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> Pairs:
     """Starts, class, occurrences and documents of every (term, class) pair of counts above zero; none of class -1."""
     if X.nnz > SMALL:
-        from isthmus.features.term_chi2_kernels import bucket_sizes, fill_buckets, reduce_entries
-
-        order = np.argsort(codes, kind="stable")
-        order = order[np.searchsorted(codes[order], 0) :]
-        buckets = bucket_sizes(X.indptr, X.indices, X.data, codes, _BUCKET_BITS, (X.shape[1] >> _BUCKET_BITS) + 1)
-        term, klass, count = fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, buckets)
-        return reduce_entries(term, klass, count, X.shape[1])
+        return _count_in_buckets(X, codes, n_classes)
     rows = np.flatnonzero(codes >= 0)
     members = sp.csr_matrix((np.ones(len(rows)), (codes[rows], rows)), shape=(n_classes, len(codes)))
     values = np.where(X.data > 0, 1.0 + 1j * X.data, 0.0)
     return _as_pairs((members @ sp.csr_matrix((values, X.indices, X.indptr), X.shape)).T.tocsr())
+
+
+def _count_in_buckets(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> Pairs:
+    """As :func:`count_pairs`. Tables are made by numpy: the system gives those large pages, which are found sooner."""
+    from isthmus.features.term_chi2_kernels import add_pairs, bucket_sizes, fill_buckets, pair_starts
+
+    order = np.argsort(codes, kind="stable")
+    order = order[np.searchsorted(codes[order], 0) :]
+    n_buckets = (X.shape[1] >> _BUCKET_BITS) + 1
+    sizes = bucket_sizes(X.indptr, X.indices, X.data, codes, _BUCKET_BITS, n_buckets)
+    bounds = np.zeros((n_classes + 1, n_buckets), dtype=np.int64)
+    bounds[0] = sizes[:-1]
+    term, count = np.empty(sizes[-1], dtype=np.uint16), np.empty(sizes[-1])
+    fill_buckets(X.indptr, X.indices, X.data, codes, order, _BUCKET_BITS, bounds, term, count)
+    starts = np.zeros(X.shape[1] + 1, dtype=np.int64)
+    pair_starts(term, bounds, _BUCKET_BITS, starts)
+    n_pairs = starts[-1]
+    pairs = np.empty(n_pairs, dtype=np.int32), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int32)
+    add_pairs(term, count, bounds, _BUCKET_BITS, starts, *pairs)
+    return starts, *pairs
 
 
 def merge_pairs(a: Pairs, b: Pairs, n_classes: int, combine: Callable[[Any, Any], Any]) -> Pairs:
@@ -126,6 +140,10 @@ def _best_class(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def probability_ratios(pairs: Pairs, chosen: np.ndarray, smoothing: float) -> np.ndarray:
     """PR(t, chosen class of t), smoothed; 1 where there is no chosen class."""
     starts, klass, documents, class_documents = pairs
+    if len(klass) > SMALL:
+        from isthmus.features.term_chi2_kernels import probability_ratios as compiled
+
+        return compiled(*pairs, chosen, smoothing)
     terms, n_terms = entry_rows(starts), len(starts) - 1
     own = np.flatnonzero(klass == chosen[terms])  # one pair of a term at most
     inside = np.zeros(n_terms)

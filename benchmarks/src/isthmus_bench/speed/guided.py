@@ -67,7 +67,7 @@ def time_iteration(n: int) -> dict:
         "difference": int(np.sum(ours.labels != peer.labels_)),
         # A word's row of centres is read for each entry: all rows together are larger than a core's caches.
         "operations": 2 * int(X.nnz) * (N_CLUSTERS + 1),
-        "moved_bytes": int(X.nnz) * (12 + 8 * N_CLUSTERS),
+        "moved_bytes": int(X.nnz) * (2 * 12 + 4 * N_CLUSTERS),
     }
 
 

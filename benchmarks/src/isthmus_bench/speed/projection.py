@@ -74,9 +74,9 @@ def _statistics(folder: Path) -> dict:
         "entries": X.nnz,
         "difference": gap,
         "ours_mb": pairs.nbytes / 1e6,
-        # Entries are read twice, written by bucket and read twice; pairs are written and read twice.
+        # Entries are read twice, written by bucket and read, their terms twice; pairs are written and read twice.
         "operations": 2 * X.nnz + 12 * len(pairs.klass),
-        "moved_bytes": X.nnz * (2 * 12 + 3 * 16) + 3 * pairs.nbytes,
+        "moved_bytes": X.nnz * (2 * 12 + 2 * 10 + 2) + 3 * pairs.nbytes,
         "peer_mb": 2 * 20 * X.shape[1] * 8 / 1e6,
     }
 

@@ -85,30 +85,33 @@ def best_places(
     scores: np.ndarray,
     bias: np.ndarray,
     labels: np.ndarray,
+    groups: np.ndarray | None = None,
 ) -> None:
     """Cluster of each row with the largest ``bias + Σ value · scores[word]``, in place.
 
-    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; from -1 it gets the first.
+    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; from -1 it gets the first. With
+    ``groups`` words share scores: a word has those of its group.
     """
     if len(indices) > SMALL:
         from isthmus.classify.cocc.kernels import best_places as compiled
 
-        compiled(indptr, indices, values, scores, bias, labels)
+        compiled(indptr, indices, values, scores, bias, labels, groups)
         return
-    _take_best(row_scores(indptr, indices, values, scores, bias), labels)
+    of_word = scores if groups is None else scores[groups]
+    _take_best(row_scores(indptr, indices, values, of_word, bias), labels)
 
 
 def assign_words(weights: np.ndarray, logs: np.ndarray, labels: np.ndarray) -> int:
     """Best word cluster of each word (the cheap word step), in place; ties keep the cluster. Returns how many changed.
 
-    ``weights`` is words × (document clusters and classes, the latter already times λ), ``logs`` the same columns × word
+    ``weights`` is (document clusters and classes, the latter already times λ) × words, ``logs`` the same rows × word
     clusters, finite.
     """
-    if weights.shape[0] * logs.shape[1] > 4 * SMALL:
+    if weights.shape[1] * logs.shape[1] > 4 * SMALL:
         from isthmus.classify.cocc.kernels import assign_words as compiled
 
         return compiled(weights, logs, labels)
-    return _take_best(weights @ logs, labels)
+    return _take_best(weights.T @ logs, labels)
 
 
 def _take_best(scores: np.ndarray, labels: np.ndarray) -> int:
@@ -202,14 +205,15 @@ def sketch_block(block: Block, weigher: Weigher, seed: int, words: np.ndarray | 
 
 @dataclass(frozen=True)
 class ByScores:
-    """Places a document by scores of its terms; on a tie it stays where it was."""
+    """Places a document by scores of its terms, or of the groups that they are in; on a tie it stays where it was."""
 
     scores: np.ndarray
     bias: np.ndarray
+    groups: np.ndarray | None = None
 
     def labels(self, block: Block, values: np.ndarray, before: np.ndarray) -> np.ndarray:
         labels = before.copy()
-        best_places(block.rows.indptr, block.rows.indices, values, self.scores, self.bias, labels)
+        best_places(block.rows.indptr, block.rows.indices, values, self.scores, self.bias, labels, self.groups)
         return labels
 
 
@@ -258,8 +262,9 @@ class TableChange:
         """The table with the change; ``table`` itself stays."""
         total = table.copy() if self.table is None else table + self.table
         for places, values in zip(self.places, self.values, strict=True):
-            at = np.zeros_like(places), places  # scipy adds places up in a tenth of the time of np.add.at
-            total += sp.coo_matrix((values, at), shape=(1, total.size)).toarray().reshape(total.shape)
+            if len(places):  # late in a search no document moves
+                at = np.zeros_like(places), places  # scipy adds places up in a tenth of the time of np.add.at
+                total += sp.coo_matrix((values, at), shape=(1, total.size)).toarray().reshape(total.shape)
         return total
 
 
@@ -277,9 +282,17 @@ def move_documents(
     labels = by.labels(block, weigher.values(rows), old)
     block.keep(after, {"labels": labels})
     weights = weigher.steps(rows) if idf is None else weigher.units(rows, idf)
-    places, moved = list_moves(rows.indptr, rows.indices, weights, old, labels, n_classes)
-    change = TableChange((rows.n_columns, n_classes), None, [places], [moved]).shortened()
-    return change, np.bincount(labels, minlength=n_classes), int(np.sum(old != labels))
+    moved = old != labels
+    shape = rows.n_columns, n_classes
+    if 4 * np.diff(rows.indptr)[moved].sum() > shape[0] * shape[1]:  # a table is shorter than places left and reached
+        gained, lost = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
+        add_under(rows.indptr, rows.indices, weights, np.where(moved, labels, -1), gained)
+        add_under(rows.indptr, rows.indices, weights, np.where(moved, old, -1), lost)
+        change = TableChange(shape, gained - lost)
+    else:
+        places, values = list_moves(rows.indptr, rows.indices, weights, old, labels, n_classes)
+        change = TableChange(shape, None, [places], [values])
+    return change, np.bincount(labels, minlength=n_classes), int(np.sum(moved))
 
 
 def score_rows(
@@ -350,7 +363,8 @@ class PlacedDocuments(KeptDocuments):
     def move(self, words: np.ndarray, logs: np.ndarray) -> int:
         self._step += 1
         before, after = self.name, f"placed-{self._run}-{self._step}"
-        by = ByScores(np.ascontiguousarray(logs[words]), np.zeros(logs.shape[1]))
+        groups = words.astype(np.min_scalar_type(len(logs)))  # short numbers stay in the fastest memory
+        by = ByScores(logs, np.zeros(logs.shape[1]), groups)
         phase = f"co-clustering, run {self._run}, step {self._step}"
         change, _, moved = self.problem.move(by, before, after, phase=phase)
         if before != self._first:

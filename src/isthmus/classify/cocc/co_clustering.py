@@ -25,7 +25,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 from isthmus._math.information import mutual_information, safe_log
@@ -80,36 +79,39 @@ class Search:
         self.target, self.source, self.k = target, source, k
         self.trade_off = trade_off
         self.n_clusters = source.shape[1]
-        # One array of weights per word, f(w,d̂) and λ·g(c,w) side by side, as the word step reads it.
-        self.weights = np.empty((source.shape[0], 2 * self.n_clusters))
-        self.weights[:, self.n_clusters :] = trade_off * source
-        self.word_table = self.weights[:, : self.n_clusters]
+        # f(w,d̂) and λ·g(c,w), a row for each document cluster and class: long rows of words are quick to work on.
+        self.weights = np.empty((2 * self.n_clusters, len(source)))
+        self.weights[self.n_clusters :] = trade_off * source.T
+        self.by_class = np.ascontiguousarray(source.T)
+        self.by_cluster = self.weights[: self.n_clusters]
         if isinstance(smoothing, str):
-            total = target.total + self.word_table.size
+            total = target.total + self.by_cluster.size
             self.scale = 1 / total
-            self.pinned = np.full(self.word_table.shape, 1 / total)
+            self.pinned = np.full(len(source), 1 / total)
             information = laplace_information(target, self.n_clusters)
         else:
             shares = target.word_totals / target.total
             self.scale = (1 - smoothing) / target.total
-            self.pinned = np.repeat((smoothing / self.n_clusters) * shares[:, None], self.n_clusters, axis=1)
+            self.pinned = (smoothing / self.n_clusters) * shares
             information = (1 - smoothing) * target.information
-        n = len(source)
-        self.members = sp.csc_matrix((np.ones(n), np.zeros(n, np.int64), np.arange(n + 1)), shape=(k, n))
         self.constant = information + trade_off * mutual_information(source)
 
     def place(self, counts: np.ndarray) -> None:
         """Take word × document-cluster counts as f, smoothed."""
-        np.multiply(counts, self.scale, out=self.word_table)
-        self.word_table += self.pinned
+        np.multiply(counts.T, self.scale, out=self.by_cluster)
+        self.by_cluster += self.pinned
 
     def tables(self, words: np.ndarray) -> None:
-        self.members.indices[:] = words
-        self.target_table, self.source_table = self.members @ self.word_table, self.members @ self.source
+        self.target_table = self._added_up(words, self.by_cluster)
+        self.source_table = self._added_up(words, self.by_class)
+        self.source_information = mutual_information(self.source_table)
+
+    def _added_up(self, words: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Word clusters × rows."""
+        return np.stack([np.bincount(words, weights=row, minlength=self.k) for row in rows], axis=1)
 
     def objective(self) -> float:
-        kept = mutual_information(self.target_table) + self.trade_off * mutual_information(self.source_table)
-        return self.constant - kept
+        return self.constant - (mutual_information(self.target_table) + self.trade_off * self.source_information)
 
     def word_step(self, words: np.ndarray) -> int:
         alive = np.bincount(words, minlength=self.k) > 0
@@ -124,7 +126,7 @@ class Search:
         # Finite stand-ins for -inf, as in the word step.
         changed = placed.move(words, np.maximum(document_logs(self.target_table), -1e300))
         self.place(placed.sums)
-        self.target_table = self.members @ self.word_table
+        self.target_table = self._added_up(words, self.by_cluster)
         return changed
 
 
@@ -168,7 +170,7 @@ def co_cluster(
         gained = history[-1 - steps] - history[-1]
         if gained < tol * (history[0] - history[-1]):
             break
-    tables = search.target_table, search.source_table, search.word_table.copy()
+    tables = search.target_table, search.source_table, search.by_cluster.T.copy()
     return CoClustering(placed, words, *tables, history, n_iter, converged)
 
 

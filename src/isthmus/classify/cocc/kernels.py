@@ -8,21 +8,23 @@ from isthmus._math.compiled import compiled
 
 
 @compiled
-def best_places(indptr, indices, values, scores, bias, labels):
+def best_places(indptr, indices, values, scores, bias, labels, groups):
     n_clusters = scores.shape[1]
     own = np.empty(n_clusters)
     for row in range(indptr.shape[0] - 1):
         if n_clusters == 2:  # the common case keeps both sums in registers
             first, second = bias[0], bias[1]
             for at in range(indptr[row], indptr[row + 1]):
-                first += values[at] * scores[indices[at], 0]
-                second += values[at] * scores[indices[at], 1]
+                word = indices[at] if groups is None else groups[indices[at]]
+                first += values[at] * scores[word, 0]
+                second += values[at] * scores[word, 1]
             own[0], own[1] = first, second
         else:
             own[:] = bias
             for at in range(indptr[row], indptr[row + 1]):
+                word = indices[at] if groups is None else groups[indices[at]]
                 for c in range(n_clusters):
-                    own[c] += values[at] * scores[indices[at], c]
+                    own[c] += values[at] * scores[word, c]
         best = labels[row] if labels[row] >= 0 else 0
         for c in range(n_clusters):
             if own[c] > own[best]:
@@ -36,15 +38,13 @@ _TILE = 64  # words side by side: their scores and best places fit the first-lev
 @compiled(fastmath={"reassoc", "nsz", "contract"})
 def assign_words(weights, logs, labels):
     """The inner loops run over words side by side, each with the best cluster so far: no branch for many scores."""
-    n_words, width = weights.shape
+    width, n_words = weights.shape
     part = np.zeros((width, _TILE))
     sums, highest, places = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE, np.int64)
     changed = 0
     for first in range(0, n_words, _TILE):
         size = min(_TILE, n_words - first)
-        for i in range(size):
-            for column in range(width):
-                part[column, i] = weights[first + i, column]
+        part[:, :size] = weights[:, first : first + size]
         highest[:] = -np.inf
         for j in range(logs.shape[1]):
             if width == 4:  # two classes, the common case, keep the sums in registers
