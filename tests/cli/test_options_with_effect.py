@@ -1,14 +1,17 @@
 """An option that can do nothing is refused in one sentence; what was ignored before works."""
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli_tables import make_texts, write_csv
 from cli_tables import read_csv as read
 
 import isthmus
-from isthmus.cli.app import run_command
+from isthmus.cli.app import _Commands, run_command
 from isthmus.request import LabelRequest
 
 pytest.importorskip("skops")
@@ -219,3 +222,231 @@ def test_words_given_to_label_are_not_asked_again():
     assert set(words) <= set(asked)
     again = isthmus.label(source, labels, target, method="dual-manifold", word_labels=words).ask(20, words=True)
     assert not set(words) & set(again["word"])
+
+
+# Two lines for every option of every command: without it (or with another value), and with it; where one line stands
+# alone, the command's usual line is the other one.
+USUAL = {
+    "ask": "m.isthmus -n 6 -o out.csv",
+    "teach": "m.isthmus --rename names.csv -o out.csv",
+    "check": "m.isthmus checked.csv -o out.csv",
+    "convert": "labelled.csv out.jsonl --to doccano",
+    "explain": "m.isthmus --document =k1 --top 3 -o out.csv",
+    "diagnose": "source.csv target.csv --full",
+    "cluster": "source.csv target.csv --clusters 3 -o out.csv",
+}
+EFFECTS = {
+    "ask": {
+        "number": "m.isthmus -n 3 -o out.csv",
+        "words": "m.isthmus -n 6 -o out.csv --words",
+        "suggest": "m.isthmus -n 6 -o out.csv --suggest",
+        "output": "m.isthmus -n 6 -o -",
+        "exact": "m.isthmus -n 6 -o out.csv --exact",
+        "as_json": "m.isthmus -n 6 -o out.csv --json",
+        "force": ("m.isthmus -n 6 -o there.csv", "m.isthmus -n 6 -o there.csv --force"),
+        "quiet": "m.isthmus -n 6 -o out.csv --quiet",
+    },
+    "teach": {
+        "answers": "m.isthmus answers.csv --rename names.csv -o out.csv",
+        "by": ("m.isthmus answers.csv -o out.csv", "m.isthmus answers.csv -o out.csv --by machine"),
+        "words": "m.isthmus --words words.csv --rename names.csv -o out.csv",
+        "without": ("taught.isthmus --rename names.csv -o out.csv",
+                    "taught.isthmus --rename names.csv -o out.csv --without answers.csv"),
+        "rename": "m.isthmus --rename others.csv -o out.csv",
+        "source_labels": "m.isthmus --rename names.csv -o out.csv --source-labels corrected.csv",
+        "name_group": ("grouped.isthmus --rename names.csv -o out.csv",
+                       "grouped.isthmus --rename names.csv -o out.csv --name-group 1=parking"),
+        "target": "m.isthmus --rename names.csv -o out.csv --target wide.csv",
+        "add": "m.isthmus --rename names.csv -o out.csv --add label",
+        "output": "m.isthmus --rename names.csv -o -",
+        "report": "m.isthmus --rename names.csv -o out.csv --report page.html",
+        "save": "m.isthmus --rename names.csv -o out.csv --save new.isthmus",
+        "exact": "m.isthmus --rename names.csv -o out.csv --exact",
+        "as_json": "m.isthmus --rename names.csv -o out.csv --json",
+        "force": ("m.isthmus --rename names.csv -o there.csv", "m.isthmus --rename names.csv -o there.csv --force"),
+        "quiet": "m.isthmus --rename names.csv -o out.csv --quiet",
+    },
+    "check": {
+        "checked": ("m.isthmus --sample 4 --budget 0.4 -o out.csv",
+                    "m.isthmus read.csv --sample 4 --budget 0.4 -o out.csv"),
+        "sample": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 6 -o out.csv"),
+        "margin": ("m.isthmus --margin 0.3 -o out.csv", "m.isthmus --margin 0.2 -o out.csv"),
+        "budget": "m.isthmus checked.csv -o out.csv --budget 0.5",
+        "by_hand": ("m.isthmus hands.csv --json", "m.isthmus hands.csv --json --by-hand"),
+        "label_column": "m.isthmus checked.csv -o out.csv --label verdict",
+        "text": ("run.csv --sample 5 -o out.csv", "run.csv --sample 5 -o out.csv --text remark"),
+        "output": "m.isthmus checked.csv -o -",
+        "target": "m.isthmus checked.csv -o out.csv --target wide.csv",
+        "add": "m.isthmus checked.csv -o out.csv --add label",
+        "report": "m.isthmus checked.csv -o out.csv --report page.html",
+        "save": "m.isthmus checked.csv -o out.csv --save new.isthmus",
+        "seed": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 5 -o out.csv --seed 1"),
+        "exact": "m.isthmus checked.csv -o out.csv --exact",
+        "as_json": "m.isthmus checked.csv -o out.csv --json",
+        "force": ("m.isthmus checked.csv -o there.csv", "m.isthmus checked.csv -o there.csv --force"),
+        "quiet": "m.isthmus checked.csv -o out.csv --quiet",
+    },
+    "convert": {
+        "to": "labelled.csv out.jsonl --to prodigy",
+        "text": "labelled.csv out.jsonl --to doccano --text remark",
+        "label_column": "labelled.csv out.jsonl --to doccano --label verdict",
+        "id_column": "labelled.csv out.jsonl --to doccano --id nr",
+        "by_people": "labelled.csv out.jsonl --to doccano --by-people",
+        "review": "labelled.csv out.jsonl --to doccano --review",
+        "exact": ("labelled.csv out.csv", "labelled.csv out.csv --exact"),
+        "force": ("labelled.csv there.jsonl --to doccano", "labelled.csv there.jsonl --to doccano --force"),
+        "quiet": "labelled.csv out.jsonl --to doccano --quiet",
+    },
+    "explain": {
+        "document": "m.isthmus --document =k2 --top 3 -o out.csv",
+        "text": "m.isthmus --document =k1 --top 3 -o out.csv --text cheap",
+        "top": "m.isthmus --document =k1 --top 1 -o out.csv",
+        "output": "m.isthmus --document =k1 --top 3 -o -",
+        "exact": "m.isthmus --document =k1 --top 3 -o out.csv --exact",
+        "as_json": ("m.isthmus --document =k1", "m.isthmus --document =k1 --json"),
+        "force": ("m.isthmus --document =k1 -o there.csv", "m.isthmus --document =k1 -o there.csv --force"),
+        "quiet": "m.isthmus --document =k1 --top 3 -o out.csv --quiet",
+    },
+    "diagnose": {
+        "text": "source.csv target.csv --full --text remark",
+        "label_column": "source.csv target.csv --full --label other",
+        "target_text": "source.csv target.csv --full --target-text remark",
+        "report": "source.csv target.csv --full --report page.html",
+        "review_source": "source.csv target.csv --full --review-source doubt.csv",
+        "full": ("source.csv target.csv", "source.csv target.csv --full"),
+        "seed": "source.csv target.csv --full --seed 5",
+        "language": "source.csv target.csv --full --language de",
+        "as_json": "source.csv target.csv --full --json",
+        "force": ("source.csv target.csv --report there.html", "source.csv target.csv --report there.html --force"),
+        "quiet": "source.csv target.csv --full --quiet",
+    },
+    "cluster": {
+        "text": "source.csv target.csv --clusters 3 -o out.csv --text remark",
+        "label": "source.csv target.csv --clusters 3 -o out.csv --label other",
+        "target_text": "source.csv target.csv --clusters 3 -o out.csv --target-text remark",
+        "within": ("m.isthmus --within staff --clusters 2 -o out.csv", "m.isthmus --within price --clusters 2 -o out.csv"),
+        "names": ("m.isthmus --within staff --clusters 2 -o out.csv",
+                  "m.isthmus --within staff --clusters 2 -o out.csv --name 1=manners"),
+        "clusters": "source.csv target.csv --clusters 2 -o out.csv",
+        "method": "source.csv target.csv --clusters 3 -o out.csv --method guided-paper",
+        "guidance": "source.csv target.csv --clusters 3 -o out.csv --guidance 0",
+        "pivots": "source.csv target.csv --clusters 3 -o out.csv --pivot rude=0 --pivot cheap=0",
+        "seed": "source.csv target.csv --clusters 3 -o out.csv --seed 5",
+        "analyzer": "source.csv target.csv --clusters 3 -o out.csv --analyzer chars",
+        "language": "source.csv target.csv --clusters 3 -o out.csv --language de",
+        "output": "source.csv target.csv --clusters 3 -o -",
+        "report": "source.csv target.csv --clusters 3 -o out.csv --report page.html",
+        "save": "source.csv target.csv --clusters 3 -o out.csv --save new.isthmus",
+        "engine": "source.csv target.csv --clusters 3 -o out.csv --engine local",
+        "exact": ("source.csv target.csv --clusters 3 -o out.csv", "source.csv target.csv --clusters 3 -o out.csv --exact"),
+        "as_json": "source.csv target.csv --clusters 3 -o out.csv --json",
+        "force": ("source.csv target.csv -o there.csv", "source.csv target.csv -o there.csv --force"),
+        "quiet": "source.csv target.csv --clusters 3 -o out.csv --quiet",
+    },
+}  # fmt: skip
+# Of a run in blocks: how many processes, where they run and what they read at a time is not to change what is written.
+ELSEWHERE = {"workers", "scheduler", "tls", "memory_limit", "block_rows", "sample", "resume"}
+
+
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory):
+    """Every file that the lines above read, made once."""
+    place = tmp_path_factory.mktemp("shelf")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(place)
+        shared = {"other": ["north", "south", "east"] * 8, "remark": make_texts(["dull", "loud", "far", "wide"], 24, 7)}
+        staff, price = make_texts(STAFF, 12, 0), make_texts(PRICE, 12, 1)
+        write_csv("source.csv", {"comment": staff + price, "class": ["staff"] * 12 + ["price"] * 12} | shared)
+        comments = [f"{text} again" for text in make_texts(STAFF, 12, 2) + make_texts(PRICE, 12, 3)]
+        target = {"key": [f"=k{i}" for i in range(24)], "nr": [f"n{i}" for i in range(24)], "comment": comments}
+        target["remark"] = make_texts(["dull", "loud", "far", "wide"], 24, 8)
+        write_csv("target.csv", target)
+        write_csv("wide.csv", target | {"width": list(range(24))})
+        options = ["--text", "comment", "--method", "nbc", "-o", "run.csv", "--save", "m.isthmus", "--quiet", "--exact"]
+        assert run_command(["label", "source.csv", "target.csv", *options]) == 0
+        found = isthmus.load("m.isthmus")
+        truth = ["staff"] * 12 + ["price"] * 12
+        for name, options in (("checked", ["--sample", "12"]), ("read", ["--sample", "9", "--budget", "0.4"])):
+            assert run_command(["check", "m.isthmus", *options, "-o", f"{name}.csv", "--quiet"]) == 0
+            rows = [
+                row | {"true_label": truth[int(row["document"]) - 1], "verdict": "price"} for row in read(f"{name}.csv")
+            ]
+            write_csv(f"{name}.csv", {key: [row[key] for row in rows] for key in rows[0]})
+        write_csv("hands.csv", {"document": [1, 1, 2, 2], "true_label": ["staff"] * 4, "by": ["Kim", "Lee"] * 2})
+        write_csv("answers.csv", {"document": range(1, 5), "true_label": ["price", "staff", "price", "price"]})
+        write_csv("words.csv", {"word": ["rude"], "label": ["price"]})
+        write_csv("names.csv", {"old": ["staff"], "new": ["people"]})
+        write_csv("others.csv", {"old": ["staff"], "new": ["persons"]})
+        write_csv("corrected.csv", {"document": range(1, 7), "label": ["staff"] * 6, "true_label": ["price"] * 6})
+        label = {"label": found.labels.tolist(), "verdict": ["yes", "no"] * 12}
+        sure = {"confidence": [0.5] * 24, "needs_review": [True, False] * 12}
+        write_csv("labelled.csv", target | label | sure)
+        found.teach("answers.csv").save("taught.isthmus")
+        groups = np.array([""] * 18 + ["lot"] * 6, dtype=object)
+        group = {"group": "lot", "words": "lot", "documents": 6, "share": 0.25, "low": 0.1, "high": 0.4}
+        replace(found, novel_group=groups, novel=[group]).save("grouped.isthmus")
+        for name in ("there.csv", "there.jsonl", "there.html"):
+            Path(name).write_text("older\n", encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def shelf_runs():
+    return {}
+
+
+@pytest.fixture
+def run_on_shelf(shelf, shelf_runs, tmp_path, monkeypatch, capsys):
+    """Run a line in a copy of that folder: exit code, both outputs, and the files that are new or changed."""
+
+    def run(command, line, *, again=False):
+        if again or (command, line) not in shelf_runs:
+            place = tmp_path / str(len(list(tmp_path.iterdir())))
+            shutil.copytree(shelf, place)
+            monkeypatch.chdir(place)
+            capsys.readouterr()
+            code = run_command([command, *line.split()])
+            talk = capsys.readouterr()
+            before = {path.name: path.read_bytes() for path in shelf.iterdir()}
+            after = {path.name: path.read_bytes() for path in place.iterdir()}
+            files = {name: content_of(name, data) for name, data in after.items() if before.get(name) != data}
+            shelf_runs[command, line] = code, talk.out, files, talk.err
+        return shelf_runs[command, line]
+
+    return run
+
+
+def content_of(name, data):
+    """What a file says of the outcome: a record names the time and the options, too; pages and models are there."""
+    if name.endswith("run.json"):
+        told = json.loads(data)
+        return {key: part for key, part in told.items() if key not in ("finished", "options", "settings", "versions")}
+    return data if name.endswith((".csv", ".jsonl")) else "there"
+
+
+@pytest.mark.parametrize(("command", "option"), [(name, option) for name in EFFECTS for option in EFFECTS[name]])
+def test_every_option_of_a_command_has_an_effect(run_on_shelf, command, option):
+    lines = EFFECTS[command][option]
+    without, with_it = (USUAL[command], lines) if isinstance(lines, str) else lines
+    first, other = run_on_shelf(command, without), run_on_shelf(command, with_it)
+    assert first[0] == (option == "force"), f"{command} {without}: {first[3]}"
+    assert other[0] == 0, f"{command} {with_it}: {other[3]}"
+    if option == "quiet":
+        assert first[:3] == other[:3], "--quiet changes what is written"
+        assert first[3]
+        assert other[3] == "", "--quiet leaves something to be said"
+    else:
+        assert first[:3] != other[:3], f"{command} {with_it}: the same outputs and files as {command} {without}"
+
+
+@pytest.mark.parametrize("command", EFFECTS)
+def test_nothing_but_the_option_differs_between_two_runs(run_on_shelf, command):
+    once = run_on_shelf(command, USUAL[command])
+    assert run_on_shelf(command, USUAL[command], again=True)[:3] == once[:3]
+
+
+@pytest.mark.parametrize("command", EFFECTS)
+def test_the_table_of_effects_is_whole(command):
+    known = {part.name for part in _Commands()[command].params if not part.required} - {"help"}
+    elsewhere = ELSEWHERE if command == "cluster" else set()
+    assert set(EFFECTS[command]) == known - elsewhere, "an option without two lines that show its effect"
