@@ -423,3 +423,23 @@ def test_class_shares_are_about_documents_that_count():
     assert [round(row["labels"], 6) for row in surest.shares] == [round(48 / 88, 6), round(40 / 88, 6)]
     alone = check_labels(labels, [95], ["a"], counted=counted)
     assert [row["labels"] for row in alone.shares] == [0.6, 0.4]
+
+
+def test_classes_that_a_check_finds_are_named_in_order():
+    found = check_labels(np.array(["m"] * 6), [0, 1, 2], ["z", "b", "m"], classes=["m"])
+    assert found.new_classes == ["b", "z"]
+
+
+def test_a_sample_of_the_surest_is_refused_from_the_first_place_beyond():
+    """Documents 1 and 3 are the two surest."""
+    labels, confidence = np.array(["a"] * 4), [0.2, 0.9, 0.5, 0.8]
+    assert check_sample(labels, confidence, [1, 3], ["a", "a"], among=2).n == 2
+    with pytest.raises(DataError, match="from the 2 surest documents of another labelling"):
+        check_sample(labels, confidence, [1, 2], ["a", "a"], among=2)
+    with pytest.raises(DataError, match="None of the 0 documents"):
+        check_sample(labels, confidence, np.zeros(0, dtype=int), [], among=2)
+
+
+def test_rows_of_a_table_are_no_rows():
+    with pytest.raises(DataError, match="There are 2 documents and 1 true labels"):
+        check_labels(np.array(["a", "b"]), np.array([[0, 1]]), ["a"])

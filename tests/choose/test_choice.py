@@ -10,11 +10,29 @@ from scipy.special import expit, logit
 import isthmus
 from isthmus._math.confidence import AccuracyEstimate, sharpen
 from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
-from isthmus.choose.candidates import Candidates, FittedCandidate, candidates_for, fit_candidate, try_methods
-from isthmus.choose.choice import NamedVote, _why, decide, expect_anew, join_names, share_factors, vote_weights
+from isthmus.choose.candidates import (
+    Candidates,
+    FittedCandidate,
+    candidates_for,
+    fit_candidate,
+    make_scorer,
+    try_methods,
+)
+from isthmus.choose.choice import (
+    NamedVote,
+    _why,
+    decide,
+    decision_rows,
+    expect_anew,
+    join_names,
+    share_factors,
+    vote_weights,
+)
 from isthmus.choose.combined import pool, sharpness_for, to_shares
-from isthmus.choose.evidence import DRAWS, beyond_chance, class_accuracy, information
+from isthmus.choose.evidence import DRAWS, WordView, beyond_chance, class_accuracy, information
+from isthmus.choose.lexicon import shared_errors, weigh_lexicon
 from isthmus.choose.texts import TransferTexts
+from isthmus.choose.views import DenseView, View, even_lengths
 from isthmus.choose.voting import excess, shared_labels
 from isthmus.classify.names.settling import NameAgreement
 from isthmus.exceptions import DataError, IsthmusWarning
@@ -510,3 +528,241 @@ def test_texts_without_a_known_term_are_flagged_where_they_stand():
         texts = TransferTexts.of(source, labels, turned)
         found = fit_candidate("nbc", make_recipe("nbc", min_df=2, language="en"), texts)
         assert found.no_known_terms.tolist() == [text == "unheard" for text in turned]
+
+
+def test_choose_hands_all_that_it_was_given_to_the_candidates(monkeypatch):
+    given = {}
+
+    def note(texts, **options):
+        given.update(
+            options, texts=(texts.given_source, list(texts.given_labels), texts.given_target, texts.given_extra)
+        )
+        return "candidates"
+
+    monkeypatch.setattr("isthmus.choose.choice.try_methods", note)
+    monkeypatch.setattr("isthmus.choose.choice.decide", lambda found: f"decided on {found}")
+    options = {"word_labels": {"rude": "x"}, "classes": "names", "embed": "model", "n_jobs": 3, "random_state": 5}
+    texts = ["a b", "c d"], np.array(["x", "y"], dtype=object), ["e f"]
+    assert choose(*texts, extra_texts=["g h"], **options) == "decided on candidates"
+    found = given.pop("texts")
+    assert given == options, "every option must reach the candidates as it was given"
+    assert found == (["a b", "c d"], ["x", "y"], ["e f"], ["g h"]), f"collections that were handed on: {found}"
+
+
+def lone_candidate(probabilities, classes=("a", "b", "c")):
+    """One candidate about which there is no evidence, so that it is taken as it is."""
+    model = SimpleNamespace(classes_=np.array(classes))
+    labels = model.classes_[probabilities.argmax(axis=1)]
+    return FittedCandidate("nbc", model, labels, probabilities, 0.0, None, np.zeros(len(labels), dtype=bool))
+
+
+def raised(probabilities, power):
+    rows = probabilities**power
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def test_what_following_shares_gains_is_measured_outside_new_groups(monkeypatch):
+    """Documents of a new group, of which the figure does not speak, are surer than the others here."""
+    rng = np.random.default_rng(0)
+    probabilities = rng.dirichlet([3, 2, 2], 40)
+    probabilities[30:] = [0.98, 0.01, 0.01]
+    factors, outside, asked = np.array([1.5, 0.7, 0.9]), np.arange(30), []
+
+    def follow(scorer, given, labels, classes):
+        asked.append((len(given), len(labels)))
+        return factors
+
+    monkeypatch.setattr("isthmus.choose.choice.share_factors", follow)
+    monkeypatch.setattr("isthmus.choose.choice.outside_groups", lambda scorer, n: outside)
+    expected = AccuracyEstimate(0.5, 0.4, 0.6, outside_groups=0.6)
+    monkeypatch.setattr(Candidates, "estimate", lambda self, labels, own: expected)
+    choice = decide(Candidates([lone_candidate(probabilities)], None))
+    sharp = raised(probabilities, choice.model.sharpness)
+    assert sharp[outside].max(axis=1).mean() == pytest.approx(0.6, abs=1e-3), "brought to the accuracy outside groups"
+    assert asked == [(30, 30)], "shares are compared outside new groups"
+    moved = sharp * factors / (sharp * factors).sum(axis=1, keepdims=True)
+    right = moved[outside].max(axis=1).mean()
+    assert choice.accuracy.outside_groups == pytest.approx(right), "the mean over the documents outside"
+    assert choice.accuracy.estimate == pytest.approx(0.5 / 0.6 * right)
+    assert choice.labels.tolist() == np.array(["a", "b", "c"])[moved.argmax(axis=1)].tolist()
+
+
+@pytest.mark.parametrize("estimated", [False, True])
+def test_labelled_words_that_add_nothing_leave_labels_and_opinions_alone(monkeypatch, estimated):
+    """Without an expectation they cannot be weighed; with a weight of nothing they are named in the table."""
+    one = lone_candidate(np.array([[0.8, 0.2], [0.4, 0.6], [0.3, 0.7]]), ("a", "b"))
+    turned = replace(one, name="words alone", probabilities=one.probabilities[:, ::-1], labels=one.labels[::-1])
+    words = SimpleNamespace(**vars(turned), found="", accuracy=0.7, source_proba=None, power=1.0, offsets=None)
+    expected = AccuracyEstimate(0.7, 0.6, 0.8) if estimated else AccuracyEstimate(None)
+    monkeypatch.setattr(Candidates, "estimate", lambda self, labels, own: expected)
+    monkeypatch.setattr("isthmus.choose.choice.outside_groups", lambda scorer, n: np.arange(n))
+    monkeypatch.setattr("isthmus.choose.choice.share_factors", lambda *given: None)
+    monkeypatch.setattr("isthmus.choose.choice.shared_errors", lambda scorer, own: 0.0)
+    monkeypatch.setattr("isthmus.choose.choice.weigh_lexicon", lambda *given: 0.0)
+    choice = decide(Candidates([one], SimpleNamespace(), lexicon=words))
+    assert choice.labels.tolist() == ["a", "b", "b"], "the labels of the vote"
+    assert list(choice.opinions) == ["nbc"], "words that add nothing have no opinion in the vote"
+    assert choice.model.lexicon_model is None
+    rows = {row["method"]: row for row in choice.table}
+    assert list(rows) == (["nbc", "words alone"] if estimated else ["nbc"])
+    if estimated:
+        row = rows["words alone"]
+        assert (row["chosen"], row["weight"]) == (False, 0.0)
+        assert row["why"] == (
+            "the labelled words on their own, right about 70% of the source, say nothing beyond the vote"
+        )
+
+
+def test_of_a_thin_source_no_shares_are_followed():
+    """Ninety-nine labelled documents are thin, a hundred are not; without a scorer nothing is known of them."""
+    classes = np.array(["a", "b"], dtype=object)
+    both = np.array([[0.2, 0.8]] * 160 + [[0.9, 0.1]] * 40)
+    labels = classes[both.argmax(axis=1)]
+    source = np.array(["a"] * 70 + ["b"] * 30, dtype=object)
+    assert compare_shares(source, both, labels, classes).supported
+    assert share_factors(SimpleNamespace(source_labels=source), both, labels, classes) is not None
+    assert share_factors(SimpleNamespace(source_labels=source[1:]), both, labels, classes) is None, "thin"
+    assert share_factors(None, both, labels, classes) is None
+
+
+def test_a_class_to_which_the_shares_leave_next_to_nothing_may_lose_its_labels():
+    source = np.array(["a"] * 60 + ["b"] * 60 + ["c"] * 60, dtype=object)
+    classes = np.array(["a", "b", "c"], dtype=object)
+    both = np.array([[0.002, 0.9, 0.098]] * 48 + [[0.002, 0.098, 0.9]] * 26 + [[0.4, 0.35, 0.25]] * 2)
+    labels = classes[both.argmax(axis=1)]
+    whole = compare_shares(source, both, labels, classes)
+    assert whole.supported
+    assert whole.cautious[0] * len(labels) < 5, "fewer than five documents are left to it"
+    assert not np.any(to_shares(both, whole.factors).argmax(axis=1) == 0), "the whole way takes all of them"
+    found = share_factors(SimpleNamespace(source_labels=source), both, labels, classes)
+    np.testing.assert_allclose(found, whole.factors, err_msg="the others follow the whole way")
+
+
+@pytest.mark.parametrize(
+    ("name", "source"), [("logistic", "source-only"), ("labelled-words", "labelled-words"), ("nbc", "nbc")]
+)
+def test_what_is_taken_where_documents_are_too_few_is_named(name, source):
+    one = replace(lone_candidate(np.full((2, 3), 1 / 3)), name=name)
+    row = decision_rows(Candidates([one], None), {name: 1.0}, one.labels, VotingRule())[0]
+    assert row["why"] == f"{source}, because there are too few documents to weigh methods against each other"
+    assert (row["method"], row["weight"]) == (name, 1.0)
+
+
+def test_source_only_that_does_not_lead_back_says_why_it_is_taken():
+    follows, chance = np.array([[40, 5], [5, 40]]), np.full((2, 2), 20)
+    lost = Evidence.from_tables(follows, follows, chance)
+    said = _why("logistic", lost, {"logistic": 1.0})
+    assert said == "source-only, because no method that adapts is better supported"
+    assert _why("cocc", lost, {"logistic": 1.0}).startswith("trained on its labels, a classifier cannot tell")
+
+
+LONG = [" ".join([*own, *(f"filler{(i * 7 + k) % 40}" for k in range(14))]) for i in range(40)
+        for own in [(STAFF if i % 2 else PRICE)[:3]]]  # fmt: skip
+SHORT = [" ".join((STAFF if i % 2 else PRICE)[i % 5 : i % 5 + 3]) + f" nr{i}" for i in range(40)]
+KINDS = ["staff" if i % 2 else "price" for i in range(40)]
+
+
+def test_texts_of_uneven_length_are_judged_at_equal_length_too():
+    """Words are judged once more in texts thinned to the lengths of the other side, vectors in those made of them."""
+    made = []
+
+    def make(texts):
+        made.append(list(texts))
+        return np.array([[float("staff" in text or "polite" in text), float(len(text.split()))] for text in texts])
+
+    views = {"vectors": View(make(LONG), make(SHORT), make), "given": View(make(LONG), make(SHORT), None)}
+    made.clear()
+    settings = {"analyzer": "words", "min_df": 1, "language": "en"}
+    scorer = LabelScorer(LONG, KINDS, SHORT, views=views, **settings)
+    looked_at = [[side[i] for i in rows] for side, rows in ((LONG, scorer.source), (SHORT, scorer.target))]
+    even = even_lengths(*looked_at)
+    assert even[0] != looked_at[0], "the longer side is thinned"
+    assert made == [*even], "the vectors of the thinned texts, those of either side once"
+    whole = DenseView(make(looked_at[0]), scorer.source_labels, make(looked_at[1]))
+    as_given = "vectors that cannot be made anew stay those of the whole texts"
+    np.testing.assert_array_equal(scorer.others["given"].source.rows, whole.source.rows, err_msg=as_given)
+    assert scorer.even.vectorizer.get_params() == scorer.words.vectorizer.get_params(), "read alike"
+    found = scorer.score(KINDS)
+    by_hand = WordView(*even, scorer.source_labels, **settings).tables(np.array([KINDS[i] for i in scorer.target]))
+    for table, own in zip(found.even.tables, by_hand, strict=True):
+        np.testing.assert_array_equal(table, own, err_msg="the evidence at equal length is that of the thinned texts")
+    assert found.views == [found.even, *found.others.values()], "words count at equal length, not as they are"
+    drawn = found.redraw(np.random.default_rng(0), 7)
+    assert {len(np.atleast_1d(view.learnability)) for view in drawn.views} == {7}, "every view is drawn anew"
+
+
+@pytest.mark.parametrize(("n_small", "held_out"), [(3, True), (2, False)])
+def test_a_class_too_small_to_be_held_out_leaves_no_decisions_of_the_source(n_small, held_out):
+    texts = [f"kind staff nr{i}" for i in range(8)] + [f"low price nr{i}" for i in range(7)] + ["snow on ice"] * n_small
+    labels = np.array(["staff"] * 8 + ["price"] * 7 + ["snow"] * n_small)
+    view = WordView(texts, ["kind staff", "low price"], labels)
+    assert (view.source_decisions is not None) is held_out
+    assert view.source_table.sum() == 15 + n_small * held_out, "documents of a class of two cannot be held out"
+    scorer = SimpleNamespace(source=np.arange(len(labels)), words=view, source_labels=labels)
+    if not held_out:
+        assert shared_errors(scorer, np.eye(3)[np.unique(labels, return_inverse=True)[1]]) == 0.0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_errors_that_words_share_with_a_classifier_are_compared_document_by_document(n_classes):
+    """The scorer's documents are some of the labelled ones, in an order of their own."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % n_classes
+    decisions = rng.normal(size=60 if n_classes == 2 else (60, n_classes))
+    scores = np.column_stack([-decisions, decisions]) if n_classes == 2 else decisions
+    alike = np.exp(scores - scores.max(axis=1, keepdims=True))
+    source = rng.permutation(90)[:60]
+    own = np.full((90, n_classes), 1 / n_classes)
+    own[source] = np.clip(alike / alike.sum(axis=1, keepdims=True), 1e-3, None)
+    scorer = SimpleNamespace(source=source, words=SimpleNamespace(source_decisions=decisions), source_labels=labels)
+    assert shared_errors(scorer, own) > 0.8, "words that say what the classifier says share its errors"
+    scorer.source = rng.permutation(source)
+    assert abs(shared_errors(scorer, own)) < 0.4, "said of other documents they share none"
+
+
+@pytest.mark.parametrize(
+    ("own", "words", "accuracy", "right", "why"),
+    [
+        ([[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5]] * 2, 0.8, 0.8, "no document holds a labelled word"),
+        ([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], 0.5, 0.8, "the vote is right by chance"),
+        ([[0.9, 0.1], [0.2, 0.8]], [[0.7, 0.3], [0.4, 0.6]], 0.8, 0.5, "words are right by chance"),
+        ([[0.9, 0.1], [0.9, 0.1]], [[0.7, 0.3], [0.4, 0.6]], 0.8, 0.8, "a vote that says one thing is like nothing"),
+    ],
+)
+def test_words_that_show_nothing_do_not_count(own, words, accuracy, right, why):
+    assert weigh_lexicon(np.array(own), np.array(words), accuracy, right, 0.0) == 0.0, why
+
+
+@pytest.mark.parametrize(("documents", "characters", "tried"), [(3, 30, True), (4, 40, False), (3, 29, False)])
+def test_string_kernels_are_tried_up_to_a_number_of_documents_and_of_characters(
+    monkeypatch, documents, characters, tried
+):
+    monkeypatch.setattr("isthmus.choose.candidates.MOST_STRINGS", 3)
+    monkeypatch.setattr("isthmus.choose.candidates.MOST_CHARACTERS", characters)
+    names, left_out = candidates_for(["y" * 10] * documents, None)
+    assert ("strings" in names) is tried, f"{documents} documents with {10 * documents} characters"
+    assert [row["method"] for row in left_out] == ([] if tried else ["strings"])
+
+
+def test_what_is_no_lack_of_documents_is_not_hidden_by_the_scorer(monkeypatch):
+    def refuse(*given, **options):
+        raise DataError("No.", code=options["analyzer"])
+
+    monkeypatch.setattr("isthmus.choose.candidates.LabelScorer", refuse)
+    texts = TransferTexts.of(["a b"], np.array(["x"], dtype=object), ["c d"])
+    assert make_scorer(texts, {"analyzer": "no-rows"}) is None
+    assert make_scorer(texts, {"analyzer": "empty-vocabulary"}) is None
+    with pytest.raises(DataError, match="No"):
+        make_scorer(texts, {"analyzer": "bad-parameter"})
+
+
+def test_few_documents_and_labelled_words_are_tried_with_the_words_first(monkeypatch):
+    asked = []
+    monkeypatch.setattr("isthmus.choose.candidates._run_all", lambda fit, names, n_jobs: asked.append(names) or [])
+    texts = TransferTexts.of(["kind staff", "low price"], np.array(["C1", "C2"], dtype=object), ["rude staff"])
+    found = try_methods(texts, word_labels={"rude": "C1", "fee": "C2"}, embed=False, n_jobs=1)
+    assert found.scorer is None
+    assert asked == [["dual-manifold", "logistic"]]
+    asked.clear()
+    try_methods(texts, embed=False, n_jobs=1)
+    assert asked == [["logistic"]], "without words source-only alone"

@@ -43,3 +43,8 @@ def test_the_shift_brings_the_mean_confidence_to_the_accuracy(accuracy):
     own = np.random.default_rng(0).dirichlet([0.6] * 3, 300)
     sure = by_margin(own, shift_for(own, accuracy)).max(axis=1)
     assert sure.mean() == pytest.approx(accuracy, abs=1e-4)
+
+
+def test_a_single_class_is_as_sure_as_it_was():
+    own = np.array([[1.0], [1.0]])
+    np.testing.assert_array_equal(by_margin(own, 0.5), own, err_msg="there is no next class to have a margin over")

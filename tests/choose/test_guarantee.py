@@ -1,6 +1,7 @@
 """Guaranteed labels: exact small cases, budgets that are kept however long one looks, and what is drawn for them."""
 
 import copy
+import dataclasses
 
 import numpy as np
 import pytest
@@ -305,3 +306,53 @@ def test_less_is_forecast_to_pass_where_less_was_expected_to_be_right():
     ]
     after_25_50_100 = zip(forecasts[0][:3], forecasts[1][:3], strict=True)
     assert all(less < more / 2 for more, less in after_25_50_100), f"without and with it: {forecasts}"
+
+
+def test_a_guarantee_says_how_many_of_its_labels_nobody_read():
+    found = guarantee(np.linspace(0.99, 0.6, 1000), np.arange(0, 1000, 10), np.ones(100, dtype=bool), 0.1)
+    assert "1,000 of 1,000 labels can pass (900 unread), at most 10 %" in str(found)
+    unread_all = dataclasses.replace(found, unread=1000)
+    assert "1,000 of 1,000 labels can pass, at most 10 %" in str(unread_all), "nobody read one of them"
+
+
+def test_a_sample_of_the_surest_must_be_of_this_labelling():
+    confidence = np.array([0.9, 0.5, 0.8, 0.7])  # the places from the surest down are 0, 3, 1 and 2
+    assert guarantee(confidence, [0, 2], [True, True], 0.1, among=2).read == 2
+    with pytest.raises(DataError, match="from the 2 surest documents of another labelling"):
+        guarantee(confidence, [0, 3], [True, True], 0.1, among=2)
+
+
+def test_where_no_label_may_pass_nothing_is_promised_drawn_or_forecast():
+    confidence, none = np.linspace(0.99, 0.6, 200), np.zeros(200, dtype=bool)
+    found = guarantee(confidence, [0, 1], [True, True], 0.1, eligible=none)
+    assert (found.documents, found.eligible, found.read, found.more) == (0, 0, 0, [])
+    assert str(found) == (
+        "guaranteed: no label yet (at most 10 % wrong, with 95 % confidence); reading more would change little"
+    )
+    with pytest.raises(DataError, match="No label could pass"):
+        reading_frame(confidence, 0.1, 20, eligible=none)
+    assert next_step(confidence, ~none, 0.1, ["a text"] * 200, eligible=none) is None
+
+
+def test_where_nothing_needs_review_a_hundred_are_read_at_random():
+    step = next_step(np.ones(300), np.zeros(300, dtype=bool), 0.1, ["a text"] * 300)
+    assert (step.read, step.now, step.then, step.at_random) == (100, 0, 0, True)
+    assert str(step).endswith("they show how many labels are right, and whether a class is missing.")
+    assert next_step(np.ones(20), np.zeros(20, dtype=bool), 0.1, ["a text"] * 20).read == 20, "all there are"
+    assert next_step([], [], 0.1, []) is None, "there is nothing to read"
+
+
+def test_what_was_read_and_may_not_pass_any_more_is_no_part_of_the_next_draw():
+    """Answered in the meantime, say: their rights and wrongs go with them."""
+    confidence, texts = np.linspace(0.99, 0.5, 400), [f"text {i}" for i in range(400)]
+    rows, frame = draw_to_decide(confidence, texts, 0.1, 40)
+    eligible = np.ones(400, dtype=bool)
+    eligible[rows[::2]] = False
+    right = np.arange(40) % 2 == 1  # those that are left were all right
+    drawn, among = draw_to_decide(confidence, texts, 0.1, 20, eligible=eligible, read=(rows, right, frame))
+    assert drawn[:20].tolist() == rows[1::2].tolist(), "what is left of the documents read comes first"
+    assert eligible[drawn].all(), "documents that may not pass are not drawn"
+    assert len(set(drawn.tolist())) == len(drawn) == 40
+    kept = rows[1::2]
+    alone = draw_to_decide(confidence, texts, 0.1, 20, eligible=eligible, read=(kept, right[1::2], frame))
+    assert (drawn.tolist(), among) == (alone[0].tolist(), alone[1]), "as if the others had never been read"

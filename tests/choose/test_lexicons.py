@@ -5,8 +5,8 @@ import pytest
 
 import isthmus
 from isthmus._math.confidence import sharpen
-from isthmus.choose import choice, lexicons
-from isthmus.choose.candidates import try_methods
+from isthmus.choose import candidates, choice, lexicons
+from isthmus.choose.candidates import FittedLexicon, _find_general_lexicon, fit_lexicon, try_methods
 from isthmus.choose.choice import expect_anew
 from isthmus.choose.lexicons import find_lexicon
 from isthmus.choose.texts import TransferTexts
@@ -139,3 +139,61 @@ def test_confidence_with_words_is_brought_to_the_accuracy_expected(verdicts):
     accuracy, power = expect_anew(candidates, joint, said)
     if accuracy.estimate is not None:
         assert sharpen(joint, power).max(axis=1).mean() == pytest.approx(accuracy.for_calibration, abs=0.01)
+
+
+def test_words_that_no_source_document_holds_are_no_witness():
+    """Nothing shows how often they are right."""
+    texts = TransferTexts.of(["a story", "a plot"] * 3, np.array(["x", "y"] * 3, dtype=object), ["superb", "awful"] * 2)
+    assert fit_lexicon(texts, {"superb": "x", "awful": "y"}, {"min_df": 1}) is None
+    held = TransferTexts.of(["superb", "awful"] * 3, texts.given_labels, ["superb", "awful"] * 2)
+    assert fit_lexicon(held, {"superb": "x", "awful": "y"}, {"min_df": 1}).accuracy == 1.0
+
+
+@pytest.mark.parametrize("fits", [True, False])
+def test_a_general_lexicon_is_asked_for_in_the_language_of_the_texts_and_says_why(monkeypatch, fits):
+    asked = []
+
+    def fit(texts, words, options):
+        return FittedLexicon(
+            "words alone", None, None, None, 0.0, power=1.0, offsets=None, accuracy=1.0, source_proba=None
+        )
+
+    monkeypatch.setattr(candidates, "find_lexicon", lambda texts, labels, language: asked.append(language) or found)
+    monkeypatch.setattr(candidates, "fit_lexicon", fit if fits else lambda *given: None)
+    found = find_lexicon(GOOD + BAD, ["positive"] * 2 + ["negative"] * 2, "en")
+    texts = TransferTexts.of(GOOD + BAD, np.array(["positive"] * 2 + ["negative"] * 2, dtype=object), GOOD)
+    lexicon = _find_general_lexicon(texts, {"language": "en"})
+    assert asked == ["en"]
+    assert (None if lexicon is None else lexicon.found) == (found.why if fits else None)
+
+
+def test_texts_of_several_languages_have_no_lexicon(monkeypatch):
+    """Of "other" there is none; one language alone is looked up by its name."""
+    asked = []
+    monkeypatch.setattr(lexicons, "languages_in_use", lambda texts: ["en", "de"])
+    monkeypatch.setattr(lexicons, "has_lexicon", lambda language: asked.append(language) or language == "en")
+    assert find_lexicon(GOOD + BAD, ["positive"] * 2 + ["negative"] * 2) is None
+    monkeypatch.setattr(lexicons, "languages_in_use", lambda texts: ["en"])
+    assert find_lexicon(GOOD + BAD, ["positive"] * 2 + ["negative"] * 2) is not None
+    assert asked == ["other", "en"]
+
+
+@pytest.mark.parametrize("n", [19, 20])
+def test_twenty_documents_of_each_class_can_show_that_a_lexicon_agrees(n):
+    """Names that do not say which end is which: the first in the alphabet is the lower end where words say so."""
+    found = find_lexicon(BAD[:1] * n + GOOD[:1] * 25, ["a"] * n + ["b"] * 25, "en")
+    if n < 20:
+        assert found is None, "too few to show anything, and the names say nothing"
+        return
+    assert found.polarity == {"a": -1.0, "b": 1.0}, "in the order of the alphabet, which the words confirm"
+    assert found.agreement == 1.0
+    by_name = find_lexicon(BAD[:1] * 20 + GOOD[:1] * 20, ["negative"] * 20 + ["positive"] * 20, "en")
+    assert by_name.agreement == 1.0
+
+
+def test_documents_between_the_ends_do_not_say_whether_a_lexicon_agrees():
+    between = ["this is awful", "this is superb"] * 15
+    labels = ["neutral"] * 30 + ["positive"] * 20 + ["negative"] * 20
+    found = find_lexicon([*between, *GOOD[:1] * 20, *BAD[:1] * 20], labels, "en")
+    assert found.polarity["neutral"] == 0
+    assert found.agreement == 1.0, "of pairs of one document from either end"

@@ -142,3 +142,58 @@ def test_names_that_documents_cannot_hold_are_not_tried(monkeypatch, embed, clas
     assert ("names" in asked) == tried
     rows = [row["why"] for row in found.left_out if row["method"] == "names"]
     assert bool(rows) == (not tried), "why they were not tried stands in the table"
+
+
+LONG_NAME = "C" + "7" * 90
+LONG_WORDS = "sport " * 20
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_warnings_cut_a_long_name(known):
+    """Of the source a class goes by its documents, of the names given alone no label will be it."""
+    found = NamedClasses.of([LONG_NAME, "sport", "law"], [LONG_NAME, "law"] if known else ["law"])
+    (message,) = [row["message"] for row in found.warnings()]
+    cut = LONG_NAME[:60]
+    said = (
+        "so the class goes by its labelled documents alone"
+        if known
+        else "and no document carries it, so no label will be it"
+    )
+    assert message == f"The name {cut!r} means nothing{',' if known else ''} {said}; describe it by words: '{cut}: …'."
+
+
+def test_a_long_name_whose_words_no_document_knows_is_cut():
+    name = LONG_WORDS.strip()
+    found = NamedClasses.of([name, "law"], ["law"])
+    (row,) = found.warnings([name, "law"])
+    assert row == {
+        "topic": "classes",
+        "message": f"No word of the class {name[:60]!r} is known to the documents, so no label will be it; describe it "
+        f"by words that its documents use: '{name[:60]}: …'.",
+    }, "only classes that were added are said to get no label"
+
+
+def test_a_source_of_a_hundred_documents_asks_names_for_the_way_back():
+    agreement = NameAgreement(0.6, 0.6)
+    assert why_names_stay_out(TOPICS, agreement, back(0.6), back(0.8), 99) == "", "a thin source does not ask"
+    assert "fewer of the source" in why_names_stay_out(TOPICS, agreement, back(0.6), back(0.8), 100)
+    assert why_names_stay_out(TOPICS, agreement, back(0.6), None, 100) == "", "nothing to compare with"
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_names_that_fail_are_left_out_unless_classes_are_made_of_them(monkeypatch, added):
+    def fail(name, model, texts):
+        raise UsageError("no words", code="bad-parameter")
+
+    monkeypatch.setattr("isthmus.choose.candidates.fit_candidate", fail)
+    monkeypatch.setattr("isthmus.choose.candidates._run_all", lambda fit, names, n_jobs: [fit("names"), fit("nbc")])
+    texts = TransferTexts.of(["ball team", "market shares"] * 2, np.array(TOPICS * 2, dtype=object), ["a ball"])
+    named = NamedClasses.of([*TOPICS, "law"] if added else TOPICS, TOPICS)
+    if added:
+        with pytest.raises(UsageError, match="no words"):
+            try_methods(texts, classes=named, embed=False, n_jobs=1)
+        return
+    found = try_methods(texts, classes=named, embed=False, n_jobs=1)
+    assert [(row["method"], row["why"]) for row in found.left_out] == [
+        ("names", "not possible: no words"), ("nbc", "not possible: no words"),
+    ]  # fmt: skip

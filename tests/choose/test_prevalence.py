@@ -1,11 +1,13 @@
 """Class shares with intervals: by hand, and by simulation of answers drawn at random."""
 
+from datetime import datetime
+
 import numpy as np
 import pytest
 
 import isthmus
 from isthmus.choose import AccuracyEstimate, estimate_shares
-from isthmus.choose.prevalence import FEWEST, REACH, ShareFacts, value_masks
+from isthmus.choose.prevalence import FEWEST, REACH, ROWS, ShareFacts, time_periods, value_masks
 from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import UsageError
 
@@ -181,3 +183,34 @@ def test_of_many_values_the_commonest_have_a_row_of_their_own():
     rows = {value: int(mask.sum()) for value, mask in masks}
     assert rows["zoo"] == 3
     assert rows["11 other values"] == 11
+
+
+def test_a_class_that_only_a_drawn_sample_names_has_the_share_of_the_sample():
+    """Probabilities that say the same of all documents correct nothing: the shares are those of the forty drawn."""
+    labels = np.array(["a"] * 100 + ["b"] * 100, dtype=object)
+    probabilities = np.full((200, 2), 0.5)
+    drawn = list(range(0, 200, 5))
+    known = dict(zip(drawn, ["d"] * 4 + ["c"] * 10 + ["a"] * 18 + ["b"] * 8, strict=True))
+    rows = ShareFacts(CLASSES, labels, probabilities, np.full(200, 0.5), EXPECTED, known, drawn).shares()
+    assert [(row["class"], row["estimate"]) for row in rows] == [
+        ("a", pytest.approx(0.45)), ("b", pytest.approx(0.2)), ("c", pytest.approx(0.25)), ("d", pytest.approx(0.1)),
+    ], "classes that only people named come last, in the order of the alphabet"  # fmt: skip
+    assert {row["basis"] for row in rows} == {"sample"}
+
+
+def test_times_of_day_belong_to_their_day():
+    moments = [datetime(2024, 1, day, hour) for day in (1, 2) for hour in (8, 20)]
+    assert time_periods(moments) == ("day", ["2024-01-01"] * 2 + ["2024-01-02"] * 2)
+    assert time_periods(["2024-01-01T08:00", "20240102", "2024/01/03 20:15"])[1] == [
+        "2024-01-01", "2024-01-02", "2024-01-03",
+    ]  # fmt: skip
+
+
+def test_dates_of_more_years_than_have_a_row_are_told_by_year():
+    years = [str(year) for year in range(1950, 1950 + ROWS + 3)]
+    unit, periods = time_periods([f"{year}-06-01" for year in years])
+    assert (unit, periods) == ("year", years)
+
+
+def test_few_digits_are_no_date():
+    assert time_periods(["2024-W1", "2024W01", "2024001"]) is None, "seven characters are a number, or a name"

@@ -75,3 +75,56 @@ def test_a_noisy_source_is_told_from_a_share_on(monkeypatch, share, noisy):
     assert [row["message"] for row in few] == [
         "Fewer than ten source documents of c, d, e, f, g and 1 more: next to nothing is known of such a class."
     ]
+
+
+def test_five_small_classes_are_all_named():
+    labels = ["a"] * THIN + [*"bcdef"]
+    assert [row["message"] for row in source_warnings(None, labels)] == [
+        "Fewer than ten source documents of b, c, d, e, f: next to nothing is known of such a class."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("n_source", "n_others", "weights"),
+    [(THIN, 3, "VOTE"), (THIN - 1, 3, "FEW"), (THIN, 2, "SINGLE"), (THIN - 1, 0, "SINGLE")],
+)
+def test_which_weights_speak_for_labels(monkeypatch, n_source, n_others, weights):
+    """Three others make a vote, and of a thin source its agreement says little."""
+    seen = []
+    features = dict.fromkeys({*trust.VOTE, *trust.FEW, *trust.SINGLE} - {"constant"}, 0.7)
+
+    def note(scorer, labels, confidence, evidence, others, known):
+        seen.append(len(others))
+        return features
+
+    monkeypatch.setattr(trust, "trust_features", note)
+    scorer = judge_of(n_source)
+    scorer.score = lambda labels: SimpleNamespace(source_learned=True, learned=True)
+    found = trust.estimate_accuracy(scorer, ["a"] * 50, 0.9, others=[["a"] * 50] * n_others)
+    logit = odds(0.7)
+    named = getattr(trust, weights)
+    centre = named["constant"] + sum(
+        weight * (0.7 if name in ("excess", "moved") else logit) for name, weight in named.items() if name != "constant"
+    )
+    assert found.estimate == pytest.approx(1 / (1 + np.exp(-centre)))
+    assert seen == [n_others if weights != "SINGLE" else 0], "two others are not asked"
+
+
+def test_classes_that_were_added_join_the_figure_outside_groups_too():
+    before = trust.AccuracyEstimate(0.8, 0.7, 0.9, reason="the source is thin", outside_groups=0.9)
+    found = trust.with_added(before, 0.25, 0.6)
+    assert found.estimate == pytest.approx(0.75 * 0.8 + 0.25 * 0.6)
+    assert found.outside_groups == pytest.approx(0.75 * 0.9 + 0.25 * 0.6)
+    assert found.reason == "the source is thin, classes were added by their names"
+    assert trust.with_added(trust.replace(before, outside_groups=None), 0.25, 0.6).outside_groups is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"), [((97, 3), True), ((96, 3), False), ((98, 2), False)], ids=["enough", "thin", "a small class"]
+)
+def test_sureness_is_compared_from_a_hundred_documents_and_three_of_each_class(sizes, said):
+    rng = np.random.default_rng(0)
+    rows, codes = rng.normal(size=(sum(sizes), 3)), np.repeat([0, 1], sizes)
+    words = SimpleNamespace(source_decisions=rng.normal(size=len(codes)), source_rows=rows, target_rows=rows[:20])
+    found = trust.carried_over(SimpleNamespace(source_labels=np.array(["a", "b"])[codes], words=words))
+    assert (found is not None) is said

@@ -118,3 +118,14 @@ def test_a_witness_is_weighed_by_what_it_says_beyond_the_vote():
     # Documents without a labelled word do not count.
     quiet = np.where(np.arange(len(own))[:, None] % 2 == 0, lexicon, 0.5)
     assert weigh_lexicon(own, quiet, *right, 0.2) == weigh_lexicon(own[::2], lexicon[::2], *right, 0.2)
+
+
+def test_a_text_keeps_as_many_words_as_the_other_side_has_at_its_place():
+    """Lengths 20, 1, 6 and 12 stand at places 3, 0, 1 and 2, next to 2 and 4 words of the other side."""
+    short = ["a b c d", "e f"]
+    long = [" ".join(f"w{i}" for i in range(20)), "only", "u  v w x y z", " ".join(f"v{i}" for i in range(12))]
+    thinned = ["w0 w5 w10 w15", "only", "u x", "v0 v3 v6 v9"]
+    assert even_lengths(short, long) == (short, thinned)
+    assert even_lengths(long, short) == (thinned, short)
+    equal = [*long[:1], "two  words", *long[2:]]
+    assert even_lengths(short, equal)[1][1] == "two  words", "a text that is short enough stays as it is"
