@@ -388,7 +388,12 @@ def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[
     def find(mutant: Mutant) -> list[list[str]]:
         file = Path(mutant.file).relative_to("src/isthmus").as_posix()
         inside = _function_at(ROOT / mutant.file, mutant.line)
-        names = set().union(*(found for (at, name), found in functions.items() if at == file and inside in ("", name)))
+        if inside in ("", *(name for at, name in functions if at == file)):
+            found = [tests for (at, name), tests in functions.items() if at == file and inside in ("", name)]
+        else:  # a compiled function leaves no trace: ask what enters the files that name it
+            users = _files_with(inside.rpartition(".")[2])
+            found = [tests for (at, _), tests in functions.items() if at in users]
+        names = {name for tests in found for name in tests}
         names &= there
         files = {name.partition("::")[0] for name in names}
         slow = {name for name in names if any(sign in name for sign in _SLOW)}
@@ -402,6 +407,12 @@ def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[
         return [first, rest] if first else [rest, []]
 
     return find
+
+
+@cache
+def _files_with(word: str) -> set[str]:
+    paths = [path for path in PACKAGE.rglob("*.py") if re.search(rf"\b{word}\b", path.read_text(encoding="utf-8"))]
+    return {path.relative_to(PACKAGE).as_posix() for path in paths}
 
 
 def _function_at(path: Path, line: int) -> str:
