@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from isthmus.classify.baselines import linear_kernels
 from isthmus.classify.cocc import kernels as cocc_kernels
-from isthmus.features import block_kernels
+from isthmus.features import block_kernels, blocks
 from isthmus.features import token_kernels as term_kernels
 
 SEEDS = [0, 1, 2]
@@ -298,3 +298,13 @@ def test_products_in_fixed_point(seed):
     dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
     cocc_kernels.add_products(indptr, indices, values, rows, 2.0**30, out)
     assert out / 2.0**30 == pytest.approx(dense.T @ rows, abs=1e-7)
+
+
+def test_products_of_steps_are_exact_over_more_rows_than_are_taken_at_once():
+    rng = np.random.default_rng(0)
+    steps, weights = blocks.as_steps(rng.uniform(-1, 1, (1_300, 6))), rng.normal(size=(6, 3))
+    cut = np.vstack([blocks.exact_product(part, weights) for part in np.split(steps, [1, 700])])
+    np.testing.assert_array_equal(blocks.exact_product(steps, weights), cut, "expected the same bits for every cut")
+    np.testing.assert_allclose(cut, steps / blocks.ONE @ weights, atol=1e-6)
+    squares = blocks.square_sums(steps, steps)
+    np.testing.assert_array_equal(squares, steps.T.astype(object) @ steps.astype(object), "expected integers, exactly")

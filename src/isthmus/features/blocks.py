@@ -299,7 +299,7 @@ def square_sums(steps: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _few_rows(n: int) -> Iterator[slice]:
-    """Rows whose floats stay in the cache: those of a whole block go to memory and back, which takes ten times as long."""
+    """Rows whose floats stay in the cache: those of a whole block go to memory and back, ten times as slow."""
     return (slice(start, start + _AT_ONCE) for start in range(0, n, _AT_ONCE))
 
 

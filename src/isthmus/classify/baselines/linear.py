@@ -141,7 +141,7 @@ class WeighedRows:
         arrays = rows.indptr, rows.indices, rows.counts
         levels = rows.levels(sublinear)
         held = block.kept(name)
-        if held is None:
+        if held is None or len(held["lengths"]) != len(rows):  # a stopped run may have left another's
             held = {"lengths": row_lengths(*arrays, idf, levels)}
             block.keep(name, held)
         return cls((*arrays, levels, held["lengths"]))
