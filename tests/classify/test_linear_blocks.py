@@ -1,5 +1,7 @@
 """Naive Bayes and linear models from blocks: scikit-learn's answer, whatever the cut."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -78,3 +80,35 @@ def test_the_cut_into_blocks_changes_no_bit(model):
         passes = CutPasses(X, target, codes, np.array(["a", "b", "c"]), parts)
         scores.append(model.fit_passes(passes).block_scores(passes.target_sample)[0])
     np.testing.assert_array_equal(scores[0], scores[1])
+
+
+class CountedPasses(CutPasses):
+    counts: Counter = Counter()
+
+    def sum(self, function, *given, **named):
+        self.counts[function.__name__] += 1
+        return super().sum(function, *given, **named)
+
+
+def test_a_round_of_self_training_reads_the_target_once_to_tell_its_surest_rows():
+    X, codes = rows_of(3)
+    target, _ = rows_of(3, n=60, seed=1)
+    passes = CountedPasses(X, target, codes, np.array(["a", "b", "c"]), 2)
+    passes.counts = Counter()
+    SelfTrainingTransferClassifier(max_iter=4).fit_passes(passes)
+    assert passes.counts["guess"] == 4, f"expected one pass for each of 4 rounds, found {passes.counts}"
+
+
+def test_rows_that_do_not_count_as_labelled_weigh_nothing():
+    X, codes = rows_of(2)
+    target, _ = rows_of(2, n=40, seed=1)
+    passes = CutPasses(X, target, codes, np.array(["a", "b"]), 3)
+    solver = LinearClassifier(C=10.0, sublinear=True).solver(passes, 130, "a test")
+    for part in passes.parts["target"]:
+        size = len(part.rows)
+        part.keep("none", {"labels": np.zeros(size, dtype=np.int32), "steps": np.full(size, 9, dtype=np.uint16)})
+    alone = solver.minimise(solver.start())
+    none = solver.with_pseudo("none", np.array([10, 10]), 0, "a test")
+    np.testing.assert_array_equal(none.minimise(solver.start()), alone, "expected the source's own minimum")
+    all_ = solver.with_pseudo("none", np.array([9, 9]), 40, "a test").minimise(solver.start())
+    assert not np.array_equal(all_, alone), "expected rows at the least step to count"

@@ -8,7 +8,7 @@ from scipy.special import softmax
 
 from isthmus.classify.baselines import linear_kernels
 from isthmus.classify.cocc import kernels as cocc_kernels
-from isthmus.features import block_kernels
+from isthmus.features import block_kernels, blocks
 from isthmus.features import token_kernels as term_kernels
 
 SEEDS = [0, 1, 2]
@@ -192,13 +192,34 @@ def test_values_by_class_and_step():
 
 
 def linear_problem(seed, width):
-    X, indptr, indices, _, rng = rows_of(seed)
-    values = rng.random(len(indices))
-    dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
+    X, indptr, indices, counts, rng = rows_of(seed)
+    levels, lengths = np.append(0.0, 0.5 + rng.random(int(counts.max(initial=1)))), 0.5 + rng.random(X.shape[0])
+    dense = sp.csr_matrix((levels[counts], indices, indptr), shape=X.shape).toarray() / lengths[:, None]
     codes = rng.integers(-1, 2 if width == 1 else width, X.shape[0])
     codes[:2] = -1, 1
     scores, moved = rng.normal(size=(X.shape[0], width)), rng.normal(size=(X.shape[0], width))
-    return dense, (indptr, indices, values, codes, scores, moved), codes, scores, moved
+    return dense, (indptr, indices, counts, levels, lengths, codes, np.hstack([scores, moved])), codes, scores, moved
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_scores_of_labelled_rows_by_levels_of_counts(seed, width):
+    dense, given, codes, _, _ = linear_problem(seed, 3)
+    weights, bias = np.random.default_rng(seed).normal(size=(2, dense.shape[1], width))[0], np.arange(float(width))
+    found = linear_kernels.level_scores(*given[:6], weights, bias)
+    expected = (dense @ weights + bias) * (codes >= 0)[:, None]
+    np.testing.assert_allclose(found, expected, atol=1e-12, err_msg="rows without a class have scores of nothing")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lengths_of_rows_with_the_idf_in_them(seed):
+    X, indptr, indices, counts, rng = rows_of(seed)
+    idf, levels = 1 + rng.random(X.shape[1]), 0.5 + rng.random(int(counts.max(initial=1)) + 1)
+    dense = sp.csr_matrix((levels[counts], indices, indptr), shape=X.shape).toarray() * idf
+    lengths = np.linalg.norm(dense, axis=1)
+    found = linear_kernels.row_lengths(indptr, indices, counts, idf, levels)
+    expected = np.where(lengths > 0, lengths, 1)
+    np.testing.assert_allclose(found, expected, err_msg="a row without words is of length one")
 
 
 def in_fixed_point(dense, slopes, losses):
@@ -241,7 +262,8 @@ def test_gradient_and_curvature_of_the_squared_hinge(seed, width):
 
 
 def test_a_loss_without_bound_is_cut():
-    given = np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0), np.array([0]), np.array([[900.0]]), np.zeros((1, 1))
+    entries = np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0, np.int64)
+    given = *entries, np.zeros(2), np.ones(1), np.array([0]), np.array([[900.0, 0.0]])
     for run in (linear_kernels.logistic_pass, linear_kernels.hinge_pass):
         out = np.zeros((2, 1), np.int64)
         run(*given, False, 1.0, out)
@@ -276,3 +298,13 @@ def test_products_in_fixed_point(seed):
     dense = sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray()
     cocc_kernels.add_products(indptr, indices, values, rows, 2.0**30, out)
     assert out / 2.0**30 == pytest.approx(dense.T @ rows, abs=1e-7)
+
+
+def test_products_of_steps_are_exact_over_more_rows_than_are_taken_at_once():
+    rng = np.random.default_rng(0)
+    steps, weights = blocks.as_steps(rng.uniform(-1, 1, (1_300, 6))), rng.normal(size=(6, 3))
+    cut = np.vstack([blocks.exact_product(part, weights) for part in np.split(steps, [1, 700])])
+    np.testing.assert_array_equal(blocks.exact_product(steps, weights), cut, "expected the same bits for every cut")
+    np.testing.assert_allclose(cut, steps / blocks.ONE @ weights, atol=1e-6)
+    squares = blocks.square_sums(steps, steps)
+    np.testing.assert_array_equal(squares, steps.T.astype(object) @ steps.astype(object), "expected integers, exactly")

@@ -120,10 +120,18 @@ class TransductiveCentroidClassifier(TransferClassifier):
         scale = np.where((squared > 1e-9) & (squares > 0), 1 / np.sqrt(np.maximum(squared, 1e-9)), 0.0)
         return as_steps((steps / ONE - mean) * scale[:, None])
 
+    def block_rows(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Centred rows of a block, made once, and which of its texts are blank."""
+        held = block.kept("centred")
+        if held is None:
+            steps, blank = block_steps(block, "vectors", static_steps)
+            held = {"steps": self.centred_steps(steps, block.side), "blank": blank}
+            block.keep("centred", held)
+        return held["steps"], held["blank"]
+
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Scores of a block's documents, whose softmax are probabilities, and which documents are blank."""
-        steps, blank = block_steps(block, "vectors", static_steps)
-        centred = self.centred_steps(steps, "target")
+        centred, blank = self.block_rows(block)
         return self.inverse_temperature_ * exact_product(centred, self.centroids_.T), blank
 
 
@@ -139,7 +147,7 @@ def vector_sums(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 def centroid_sums(block: Block, model: TransductiveCentroidClassifier, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
     """Centred rows added up by class: the label of a source row, the nearest centroid of a target row."""
-    steps = model.centred_steps(block_steps(block, "vectors", static_steps)[0], block.side)
+    steps, _ = model.block_rows(block)
     if block.side == "source":
         codes = block.codes
     else:

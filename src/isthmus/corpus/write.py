@@ -331,6 +331,8 @@ def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
     """Cells of a csv file. A column made here has few different values: each is looked at once."""
     kinds = {*map(type, cells)}
     if kinds == {str} and len(set(cells[:1_000])) > 100:
+        if "".join(cells).isalnum():  # numbers of rows, say: no sign among them that changes a cell
+            return cells
         return [_csv_text(cell, guard) for cell in cells]
     # 0.0 and -0.0 are one value to a counter and two in a file.
     if len(kinds) != 1 or not kinds <= {float, bool, str} or (kinds == {float} and 0.0 in cells):
@@ -339,7 +341,8 @@ def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
     changed = guard.count
     for cell, times in Counter(cells).items():
         before = guard.count
-        written[cell] = _csv_cell(cell, guard)
+        plain = type(cell) is float and 0.0 < cell < math.inf
+        written[cell] = str(cell) if plain else _csv_cell(cell, guard)
         changed += (guard.count - before) * times
     guard.count = changed  # every cell counts, though each value is looked at once
     return [written[cell] for cell in cells]

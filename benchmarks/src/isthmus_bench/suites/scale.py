@@ -35,6 +35,7 @@ SIZES = {"100k": 100_000, "1m": 1_000_000, "2m": 2_000_000, "10m": 10_000_000}
 LABELLED = 50  # documents to be labelled for each labelled one
 _FILE_ROWS = 4_200_000  # reviews that make a file of two gigabytes
 PEER, DASK_PEER = "hashing-sgd", "dask-ml"
+_CLOCK = (("reviews", "1m", "auto"), ("headlines", "10m", "projection"), ("headlines", "10m", "nbc"))
 _SMALL = 1_200  # documents of the study "identical"
 # What the peers read: verdicts need pairs of words, topics do without, which is quicker.
 _PEER_TERMS: dict[str, dict[str, Any]] = {
@@ -428,6 +429,20 @@ def workers(data: Path, seeds: tuple[int, ...]) -> list[dict]:
     return table
 
 
+def clock(data: Path, seeds: tuple[int, ...]) -> list[dict]:
+    """Large inputs as anybody runs them, by as many processes as there are cores: seconds on the clock."""
+    table = []
+    for kind, size, method in _CLOCK:
+        folder = corpus_folder(data, kind, SIZES[size])
+        output = folder / f"clock-{method}"
+        facts = measured(run_ours, str(folder), str(output), method, {"random_state": 0})
+        row = {"task": f"{kind}-{size}", "method": method, "cores": len(os.sched_getaffinity(0))}
+        row |= {name: round(facts[name], 1) for name in ("seconds", "cpu_s", "peak_mb")}
+        table.append({**row, "accuracy": round(accuracy(folder, output), 4)})
+        shutil.rmtree(output, ignore_errors=True)
+    return table
+
+
 TASKS = {
     name: _task(name, kind, n) for kind in _FILES for name, n in ((f"{kind}-{size}", n) for size, n in SIZES.items())
 }
@@ -449,6 +464,7 @@ SUITE = Suite(
                 (HEADLINES_FILE,),
             ),
             Study("workers", "One process against two.", workers, (HEADLINES_FILE,)),
+            Study("clock", "Seconds on the clock on every core.", clock, (HEADLINES_FILE, AMAZON_FILE)),
         )
     },
     parallel=False,

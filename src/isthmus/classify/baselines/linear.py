@@ -57,11 +57,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         # Digits so many that no sum can overflow: each row adds at most 2^6 to an entry.
         bits = min(62 - 6 - max(1, int(n_rows).bit_length()), 40)
         objective = Objective(passes.idf, self.sublinear, len(passes.classes), self.loss, self.C, bits)
-        return Solver(passes, objective, phase)
+        return Solver(passes, objective, phase, passes.n_source)
 
     def finish(self, passes: Passes, point: np.ndarray) -> LinearClassifier:
-        """The model from the minimum; of two classes, which share one column of weights, each gets half."""
-        weights = np.hstack([-point / 2, point / 2]) if point.shape[1] == 1 else point
+        """The model from the minimum."""
+        weights = spread_classes(point)
         self.coef_, self.intercept_ = np.ascontiguousarray(weights[:-1]), weights[-1].copy()
         self.classes_, self.idf_ = passes.classes, passes.idf
         self.n_features_in_ = len(self.idf_)
@@ -86,6 +86,11 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
+def spread_classes(point: np.ndarray) -> np.ndarray:
+    """Weights of each class; of two classes, which share one column of weights, each gets half."""
+    return np.hstack([-point / 2, point / 2]) if point.shape[1] == 1 else point
+
+
 def _whole_counts(X) -> sp.csr_matrix:
     rows = as_counts(sp.csr_matrix(X))
     if np.any(rows.data != np.rint(rows.data)) or np.any(rows.data < 0):
@@ -107,32 +112,61 @@ class Objective:
     loss: str
     penalty: float
     bits: int  # digits of the fixed point behind the binary point
-    pseudo: str = ""  # under which name target blocks keep the labels of their rows that count as labelled
+    pseudo: str = ""  # under which name target blocks keep labels, and steps of confidence, of their rows
+    least: np.ndarray | None = None  # step of each class from which up a row of the target counts as labelled
 
     @property
     def width(self) -> int:
         return 1 if self.n_classes == 2 else self.n_classes
 
+    def pseudo_codes(self, block: Block) -> np.ndarray:
+        """Labels of a target block's surest rows, -1 for the others."""
+        held = block.kept(self.pseudo)
+        assert held is not None
+        assert self.least is not None
+        return np.where(held["steps"] >= self.least[held["labels"]], held["labels"], -1).astype(np.int32)
 
-def block_loss(
-    block: Block, objective: Objective, weights: np.ndarray, bias: np.ndarray, along: np.ndarray | None
-) -> np.ndarray:
-    """A block's share of the loss and its gradient; with ``along`` of the Hessian times that direction.
 
-    One flat array of integers: weights, intercepts, loss.
+@dataclass(frozen=True)
+class WeighedRows:
+    """A block's rows for the loops of :mod:`isthmus.classify.baselines.linear_kernels`; lengths are kept with it."""
+
+    arrays: tuple[np.ndarray, ...]  # indptr, indices, counts, levels, lengths
+
+    @classmethod
+    def of(cls, block: Block, idf: np.ndarray, sublinear: bool) -> WeighedRows:
+        from isthmus.classify.baselines.linear_kernels import row_lengths
+
+        rows, name = block.rows, f"lengths-{sublinear}"
+        arrays = rows.indptr, rows.indices, rows.counts
+        levels = rows.levels(sublinear)
+        held = block.kept(name)
+        if held is None or len(held["lengths"]) != len(rows):  # a stopped run may have left another's
+            held = {"lengths": row_lengths(*arrays, idf, levels)}
+            block.keep(name, held)
+        return cls((*arrays, levels, held["lengths"]))
+
+    def scores(self, codes: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """Scores of the rows whose class is not -1; ``weights`` are times the idf."""
+        from isthmus.classify.baselines.linear_kernels import level_scores
+
+        return level_scores(*self.arrays, codes, weights, bias)
+
+
+def block_loss(block: Block, objective: Objective, weights: np.ndarray, bias: np.ndarray, curved: bool) -> np.ndarray:
+    """A block's share of the loss and its gradient, or of the Hessian times a direction.
+
+    The columns of a direction stand behind those of the weights. Weights are times the idf, and the outcome lacks it:
+    one flat array of integers, columns, intercepts, loss.
     """
     from isthmus.classify.baselines.linear_kernels import hinge_pass, logistic_pass
 
-    rows = block.rows
-    codes = block.codes if block.side == "source" else (block.kept(objective.pseudo) or {})["codes"]
-    values = rows.tfidf(objective.idf, sublinear=objective.sublinear)
-    scores = row_scores(rows.indptr, rows.indices, values, weights, bias)
-    moved = scores
-    if along is not None:
-        moved = row_scores(rows.indptr, rows.indices, values, along[:-1], along[-1])
-    out = np.zeros((weights.shape[0] + 2, weights.shape[1]), dtype=np.int64)
+    rows = WeighedRows.of(block, objective.idf, objective.sublinear)
+    codes = block.codes if block.side == "source" else objective.pseudo_codes(block)
+    scores = rows.scores(codes, weights, bias)
+    out = np.zeros((weights.shape[0] + 2, objective.width), dtype=np.int64)
     add_rows = logistic_pass if objective.loss == "logistic" else hinge_pass
-    add_rows(rows.indptr, rows.indices, values, codes, scores, moved, along is not None, 2.0**objective.bits, out)
+    add_rows(*rows.arrays, codes, scores, curved, 2.0**objective.bits, out)
     return out
 
 
@@ -143,23 +177,30 @@ class Solver:
     passes: Passes
     objective: Objective
     phase: str
+    n_rows: int  # rows that are added up, about
+    first: float = 0.0  # length of the gradient at nothing, for each of them
     history: list[float] = field(default_factory=list)
 
     def start(self) -> np.ndarray:
         return np.zeros((self.passes.n_columns + 1, self.objective.width))
 
-    def with_pseudo(self, pseudo: str, phase: str) -> Solver:
-        """The same over the target's blocks too, under labels that they keep."""
-        return Solver(self.passes, replace(self.objective, pseudo=pseudo), phase)
+    def with_pseudo(self, pseudo: str, least: np.ndarray, n_rows: int, phase: str) -> Solver:
+        """The same over the target's ``n_rows`` surest rows too, under labels that its blocks keep."""
+        objective = replace(self.objective, pseudo=pseudo, least=least)
+        return replace(self, objective=objective, phase=phase, n_rows=self.passes.n_source + n_rows, history=[])
 
     def _sum(self, point: np.ndarray, along: np.ndarray | None = None) -> np.ndarray:
         length = 1.0
         if along is not None:  # of length one, so that what a row adds stays within the digits of the fixed point
             length = float(np.linalg.norm(along)) or 1.0
-            along = along / length
+            point = np.hstack([point, along / length])
         sides = "both" if self.objective.pseudo else "source"
-        total = self.passes.sum(block_loss, sides, self.objective, point[:-1], point[-1], along, phase=self.phase)
-        return total * (length * self.objective.penalty / 2.0**self.objective.bits)
+        idf = self.objective.idf[:, None]
+        tables = point[:-1] * idf, point[-1], along is not None
+        total = self.passes.sum(block_loss, sides, self.objective, *tables, phase=self.phase)
+        total = total * (length * self.objective.penalty / 2.0**self.objective.bits)
+        total[:-2] *= idf
+        return total
 
     def _ridge(self, point: np.ndarray) -> np.ndarray:
         """The weights without the intercepts, which logistic regression does not shrink and the SVM does."""
@@ -173,11 +214,11 @@ class Solver:
         ridge = self._ridge(point)
         return float(total[-1].sum() + 0.5 * np.sum(ridge * point)), total[:-1] + ridge
 
-    def direction(self, point: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-        """Conjugate gradients for the Newton step, as exact as the gradient is small."""
+    def direction(self, point: np.ndarray, gradient: np.ndarray, enough: float) -> np.ndarray:
+        """Conjugate gradients for the Newton step, as exact as the gradient is small, and not below ``enough``."""
         step, residual = np.zeros_like(gradient), -gradient
         search, power = residual.copy(), float(np.sum(residual**2))
-        goal = min(0.25, np.sqrt(np.sqrt(power))) * np.sqrt(power)
+        goal = max(min(0.25, np.sqrt(np.sqrt(power))) * np.sqrt(power), enough)
         for _ in range(_INNER):
             curved = self._sum(point, search)[:-1] + self._ridge(search)
             length = power / max(float(np.sum(search * curved)), 1e-300)
@@ -191,13 +232,16 @@ class Solver:
         return step
 
     def minimise(self, point: np.ndarray) -> np.ndarray:
+        """The minimum; a looser one in the first rounds of self-training cost them their labels."""
         value, gradient = self.value(point)
-        first = float(np.linalg.norm(self.value(np.zeros_like(point))[1])) if point.any() else np.linalg.norm(gradient)
+        if not self.first:
+            self.first = float(np.linalg.norm(gradient)) / self.n_rows
+        enough = _TOLERANCE * self.first * self.n_rows
         for _ in range(_NEWTON):
             self.history.append(value)
-            if np.linalg.norm(gradient) <= _TOLERANCE * first:
+            if np.linalg.norm(gradient) <= enough:
                 break
-            step = self.direction(point, gradient)
+            step = self.direction(point, gradient, enough / 2)
             slope, size = float(np.sum(step * gradient)), 1.0
             for _ in range(30):
                 new_value, new_gradient = self.value(point + size * step)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import has_fit_parameter
 from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
-from isthmus.classify.baselines.linear import LinearClassifier
+from isthmus.classify.baselines.linear import LinearClassifier, Objective, WeighedRows, spread_classes
 from isthmus.classify.baselines.source_only import default_estimator, linear_rule, log_probability
 from isthmus.classify.rules import LinearRule
 from isthmus.exceptions import UsageError
@@ -110,19 +110,19 @@ class SelfTrainingTransferClassifier(TransferClassifier):
 
         The estimator is a ``LinearClassifier``; if None, one set as the recipe.
         """
-        n_classes, n_rows = len(passes.classes), passes.n_source + passes.n_target
+        n_rows = passes.n_source + passes.n_target
         prototype = LinearClassifier(C=10.0, sublinear=True) if self.estimator is None else self.estimator
         self.estimator_ = clone(prototype)
         solver = self.estimator_.solver(passes, n_rows, "self-training, source")
         point = solver.minimise(solver.start())
         for number in range(1, self.max_iter + 1):
             phase = f"self-training, round {number} of {self.max_iter}"
-            model = self.estimator_.finish(passes, point)
-            counts = passes.sum(confidence_histogram, "target", model, n_classes, phase=phase)
-            least = least_bins(counts, number / self.max_iter)
-            passes.sum(keep_surest, "target", model, least, f"pseudo-{number}", phase=phase)
+            guesses = f"pseudo-{number}"
+            counts = passes.sum(guess, "target", solver.objective, point, guesses, phase=phase)
             passes.forget(f"pseudo-{number - 1}")
-            point = solver.with_pseudo(f"pseudo-{number}", phase).minimise(point)
+            share = number / self.max_iter
+            among = solver.with_pseudo(guesses, least_bins(counts, share), int(share * passes.n_target), phase)
+            point = among.minimise(point)
         self.estimator_.finish(passes, point)
         self.classes_ = passes.classes
         return self
@@ -139,22 +139,17 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return linear_rule(self.estimator_)
 
 
-def confidence_histogram(block: Block, model: LinearClassifier, n_classes: int) -> np.ndarray:
-    """How many documents of each predicted class have which confidence."""
+def guess(block: Block, objective: Objective, point: np.ndarray, name: str) -> np.ndarray:
+    """Keep the labels of a block's documents and how sure they are; how many of each label have which confidence."""
     from isthmus.features.block_kernels import best_classes, histogram
 
-    labels, confidence = best_classes(model.block_scores(block)[0], 1.0)
-    return histogram(labels, confidence, n_classes, BINS)
-
-
-def keep_surest(block: Block, model: LinearClassifier, least: np.ndarray, name: str) -> int:
-    """Keep the labels of a block's surest documents, -1 for the others; how many there are."""
-    from isthmus.features.block_kernels import best_classes
-
-    labels, confidence = best_classes(model.block_scores(block)[0], 1.0)
-    codes = np.where(as_bins(confidence) >= least[labels], labels, -1).astype(np.int32)
-    block.keep(name, {"codes": codes})
-    return int((codes >= 0).sum())
+    rows = WeighedRows.of(block, objective.idf, objective.sublinear)
+    weights = spread_classes(point)
+    every = np.zeros(len(block.rows), dtype=np.int32)
+    scores = rows.scores(every, weights[:-1] * objective.idf[:, None], weights[-1])
+    labels, confidence = best_classes(scores, 1.0)
+    block.keep(name, {"labels": labels, "steps": as_bins(confidence).astype(np.uint16)})
+    return histogram(labels, confidence, objective.n_classes, BINS)
 
 
 def surest_rows(scores: np.ndarray, share: float) -> np.ndarray:
