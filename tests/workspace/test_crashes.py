@@ -7,6 +7,8 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from loading import load_file
@@ -14,8 +16,9 @@ from loading import load_file
 from isthmus.exceptions import DataError
 from isthmus.workspace import open_workspace, start_worker, stop_worker, work
 from isthmus.workspace.database import AWAY
+from isthmus.workspace.files import FolderLock, is_locked
 from isthmus.workspace.store import DATABASE_VARIABLE
-from isthmus.workspace.worker import do_job
+from isthmus.workspace.worker import Stopped, do_job
 
 _PATIENCE = 300  # seconds; a busy machine is no failure
 
@@ -316,3 +319,70 @@ def test_the_worker_waits_while_the_database_is_away(done, monkeypatch):
     monkeypatch.setattr("isthmus.workspace.worker._AWAY_PAUSE", 0.01)
     work(done, until_idle=True)
     assert done.jobs.get(job.id).state == "done"
+
+
+def test_a_job_under_a_worker_that_is_to_end_waits_as_if_it_had_not_begun(done):
+    run = done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by)
+    job = done.jobs.claim()
+    assert (job.state, job.attempts) == ("running", 1)
+    with pytest.raises(Stopped):
+        do_job(done, job, lambda: True)
+    left = done.jobs.get(job.id)
+    assert (left.state, left.attempts, left.ended) == ("queued", 0, False)
+    assert done.runs.get(run.id).state == "queued"
+    again = done.jobs.claim()
+    assert done.jobs.put_back(again.id, counted=True).attempts == 1, "an attempt that failed counts"
+    assert not replace(left, state="running").ended
+    for state in ("done", "failed", "cancelled", "interrupted"):
+        assert replace(left, state=state).ended, f"nothing more happens by itself to a job that is {state}"
+
+
+def test_beside_a_worker_another_one_does_nothing(done):
+    """It waits for the lock until it is told to end; what runs under the first is not called abandoned."""
+    job = done.jobs.enqueue("export", {"kind": "audit", "by": done.by, "run": None, "ending": ".csv"}, by=done.by,
+                            project=done.project.id)  # fmt: skip
+    lock = done.folder / "worker.lock"
+    asked = iter([False, True, True])
+    with FolderLock(lock) as first:
+        assert first.held
+        assert work(done, until_idle=True, stopping=lambda: next(asked)) == 0
+        assert done.jobs.get(job.id).state == "queued"
+        with FolderLock(lock, stopping=lambda: True) as second:
+            assert not second.held
+        done.jobs.claim()
+        assert is_locked(lock)
+        assert done.check() == []
+    assert not is_locked(lock)
+    assert done.check() == ["1 job running and no worker; they continue when isthmus serve starts."]
+
+
+def test_a_job_that_nobody_knows_fails_by_its_name(done):
+    job = done.jobs.enqueue("nonsense", {}, by=done.by)
+    assert work(done, until_idle=True) == 1
+    found = done.jobs.get(job.id)
+    assert (found.state, found.error_code) == ("failed", "bad-workspace")
+    assert found.error == "There is no kind of job called 'nonsense'."
+
+
+@pytest.mark.parametrize(
+    ("listens", "told"), [(True, ["terminate", 7.0]), (False, ["terminate", 7.0, "kill", None]), (None, [])]
+)
+def test_a_worker_is_asked_to_end_and_killed_if_it_does_not_listen(listens, told):
+    """None: it has ended by itself, and its number may be somebody else's by now."""
+    said = []
+
+    def wait(patience=None):
+        said.append(patience)
+        if not listens and patience is not None:
+            raise subprocess.TimeoutExpired("worker", patience)
+
+    stop_worker(
+        SimpleNamespace(
+            poll=lambda: 0 if listens is None else None,
+            terminate=lambda: said.append("terminate"),
+            kill=lambda: said.append("kill"),
+            wait=wait,
+        ),
+        patience=7.0,
+    )
+    assert said == told

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
-from isthmus.workspace.answers import add_batch
+from isthmus.workspace.answers import add_batch, check_threshold
+from isthmus.workspace.documents import TermIndex, read_query
 from isthmus.workspace.schema import PREDICTIONS, RUN_TABLES, RUNS
 
 # Words
@@ -96,6 +97,8 @@ def test_documents_are_searched_by_all_words_of_a_query(done):
     assert len(rest) == 1
     assert done.documents.search(done.project.id, "impolite engine") == (0, [])
     assert done.documents.search(done.project.id, "%_'\"") == (0, [])
+    assert done.documents.search(done.project.id, "") == (0, []), "no word is not every document"
+    assert done.documents.search(done.project.id, "staff" + " " * 195 + "engine")[0] == 8, "200 characters are read"
 
 
 # Groups
@@ -383,6 +386,11 @@ def test_two_runs_are_compared_by_what_flipped(done):
     assert [row["new"] for row in flips] == ["parking", "parking"]
     more = done.compare.flips(run, taught.id, new="parking", after=flips[-1]["position"])
     assert len(more) == parking["gained"] - 2
+    everything = done.compare.flips(run, taught.id, limit=100)
+    for side in ("old", "new"):
+        for name in {row[side] for row in everything} | {"nothing"}:
+            left = [row for row in everything if row[side] == name]
+            assert done.compare.flips(run, taught.id, **{side: name}, limit=100) == left, f"{side} label {name}"
 
 
 def test_only_labellings_that_are_done_are_compared(done):
@@ -404,3 +412,49 @@ def test_answers_stay_where_many_documents_are_decided_at_once(done, monkeypatch
         assert add_batch(connection, [(name, "price") for name in names], **decision) == 3
     said = [[answer.label for answer in done.answers.history(name)] for name in names]
     assert said == [["staff"]] * 3 + [["price"]] * 3
+
+
+def test_words_of_two_hundred_characters_are_found_and_longer_ones_left_out():
+    index = TermIndex([f"kind {'x' * 200} {'y' * 201}"] * 2)
+    assert {row["term"] for row in index.rows("c")} == {"kind", "x" * 200}
+    assert read_query("kind", {}) == [], "a collection without a word has no settings"
+
+
+@pytest.mark.parametrize("wrong", [True, "0.5", None, 0, -0.1, 1.01, float("nan")])
+def test_a_threshold_is_a_confidence(wrong):
+    assert (check_threshold(1), check_threshold(0.5)) == (1.0, 0.5)
+    with pytest.raises(UsageError, match="give a confidence between 0 and 1"):
+        check_threshold(wrong)
+
+
+def test_a_sample_is_as_large_as_five_points_need_and_promises_within_the_budget(done):
+    """385 of endless many are 385 / (1 + 384 / 24) = 22.6 of 24; a budget of nothing can promise nothing."""
+    run, by = done.run.id, done.by
+    check = done.checks.draw(run, by=by)
+    assert check.size == 23
+    for wrong in (0, True, "5"):
+        with pytest.raises(UsageError, match="give a number of at least 1"):
+            done.checks.draw(run, wrong, by=by)
+    with pytest.raises(DataError, match="No label reaches this confidence"):
+        done.checks.draw(run, 5, by=by, threshold=1)
+    document = done.checks.next(check.id, by)
+    done.checks.answer(check.id, document.id, "staff", by=by)
+    assert done.checks.estimate(check.id).get("guarantee") is not None
+    with done._context.db.writing() as connection:
+        none = {**done.run.parameters, "error_budget": 0}
+        connection.execute(RUNS.update().where(RUNS.c.id == run).values(parameters=none))
+    assert done.checks.estimate(check.id).get("guarantee") is None
+    above = done.checks.draw(run, 5, by=by, threshold=0.01)
+    done.checks.answer(above.id, done.checks.next(above.id, by).id, "staff", by=by)
+    with done._context.db.writing() as connection:
+        connection.execute(RUNS.update().where(RUNS.c.id == run).values(parameters=done.run.parameters))
+    assert done.checks.estimate(above.id).get("guarantee") is None, "the surest labels say nothing about the others"
+
+
+def test_no_group_is_merged_by_nobody_and_no_class_gets_its_own_name(grouped):
+    events = grouped.audit.events(grouped.project.id)
+    with pytest.raises(UsageError, match="No group is named"):
+        grouped.groups.merge(grouped.run.id, [], "x", by=grouped.by)
+    with pytest.raises(UsageError, match="called 'price' already"):
+        grouped.groups.rename_class(grouped.project.id, "price", " price ", by=grouped.by)
+    assert grouped.audit.events(grouped.project.id) == events, "nothing was done, so nothing is noted"

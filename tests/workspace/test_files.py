@@ -254,3 +254,50 @@ def test_a_workbook_without_content_is_refused_and_not_searched_for_ever(place, 
     with pytest.raises(DataError, match="is empty") as refused:
         ws.collections.add(project, "survey.xlsx", io.BytesIO(data), kind="target", by=by)
     assert refused.value.code == "empty-file"
+
+
+def test_a_file_of_the_size_that_is_read_at_once_is_read_at_once(place, source_csv, monkeypatch):
+    ws, project, by = place
+    found = ws.collections.add(project, "a.csv", io.BytesIO(source_csv), kind="source", by=by, limit=len(source_csv))
+    monkeypatch.setattr("isthmus.workspace.collections.INLINE", len(source_csv))
+    assert ws.collections.map(found.id, text=["text"], label="label", by=by).state == "ready"
+    monkeypatch.setattr("isthmus.workspace.collections.INLINE", len(source_csv) - 1)
+    assert ws.collections.map(found.id, text=["text"], label="label", by=by).state == "reading"
+    with pytest.raises(DataError) as error:
+        ws.collections.add(project, "b.csv", io.BytesIO(source_csv), kind="source", by=by, limit=len(source_csv) - 1)
+    assert error.value.code == "too-large"
+
+
+def test_a_file_can_be_given_another_part_with_its_columns(place, source_csv):
+    ws, project, by = place
+    found = ws.collections.add(project, "bikes.csv", io.BytesIO(source_csv), kind="source", by=by)
+    assert ws.collections.map(found.id, text=["text"], label="label", by=by).kind == "source"
+    turned = ws.collections.map(found.id, text=["text"], kind="target", by=by)
+    assert (turned.kind, turned.labelled) == ("target", 0)
+    assert ws.documents.search(project, "clerk")[0] == 5, "the texts of a target can be searched"
+    for nothing in ([], [1]):
+        with pytest.raises(UsageError, match="No text column is named"):
+            ws.collections.map(found.id, text=nothing, by=by)
+    with pytest.raises(UsageError, match="kind of the collection"):
+        ws.collections.map(found.id, text=["text"], kind="both", by=by)
+
+
+def test_of_a_very_wide_file_two_hundred_columns_are_shown_and_all_can_be_named(place):
+    ws, project, by = place
+    names = [f"c{i}" for i in range(203)]
+    rows = [",".join(names), ",".join([*(str(i) for i in range(202)), "kind staff of the shop"])]
+    found = ws.collections.add(project, "wide.csv", io.BytesIO("\n".join(rows).encode()), kind="target", by=by)
+    preview = ws.collections.preview(found.id)
+    assert [column["name"] for column in preview["columns"]] == names[:200]
+    assert preview["more_columns"] == 3
+    assert len(preview["rows"][0]) == 200
+    ws.collections.map(found.id, text=["c202"], by=by)
+    assert ws.documents.page(found.id)[0].text == "kind staff of the shop"
+
+
+def test_a_name_of_a_document_is_cut_to_what_the_database_takes(place, add_file):
+    ws, project, by = place
+    names = ["n" * 501, "m" * 500]
+    table = "id,text\n" + "".join(f"{name},kind staff of the shop {i}\n" for i, name in enumerate(names))
+    found = add_file(ws, project, "long.csv", table, "target", by, id_column="id", text=["text"], label=None)
+    assert [row.name for row in ws.documents.page(found.id)] == ["n" * 500, "m" * 500]

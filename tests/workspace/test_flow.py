@@ -7,7 +7,9 @@ import sqlalchemy as sa
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, work
-from isthmus.workspace.schema import METADATA
+from isthmus.workspace.answers import summarize_agreement
+from isthmus.workspace.context import add_row
+from isthmus.workspace.schema import CLASS_NAMES, METADATA, PREDICTIONS, RUNS
 
 
 def test_migrations_make_exactly_the_tables(ws):
@@ -251,3 +253,100 @@ def test_an_answer_of_a_sample_that_is_sent_twice_is_one_answer(done):
         done.checks.answer(check.id, document, "staff", by=done.by, token="once")
     assert len(done.answers.history(document)) == 1
     assert done.checks.get(check.id).answered == 1
+
+
+def test_one_answer_is_taken_back_by_who_gave_it_and_by_nobody_else(done):
+    kim, lee, project = done.by, done.people.create("Lee", None, "reviewer").id, done.project.id
+    first, second = (row.document for row in done.runs.predictions(done.run.id, limit=2))
+    early, late = done.answers.give(first, "staff", by=kim), done.answers.give(second, "price", by=kim)
+    for wrong in (
+        {"by": lee, "answer": early.id},
+        {"by": kim, "answer": early.id, "project": "another"},
+        {"by": kim, "answer": "nothing"},
+    ):
+        assert done.answers.undo(**wrong) == [], f"{wrong} took something back"
+    assert [row.id for row in done.answers.undo(by=kim, answer=early.id)] == [early.id], "the one named, not the latest"
+    assert done.answers.undo(by=kim, answer=early.id) == [], "it was taken back already"
+    assert [row.id for row in done.answers.list(project)] == [early.id, late.id]
+    assert [row.id for row in done.answers.list(project, everything=False)] == [late.id], "those that hold"
+
+
+def test_agreement_by_hand():
+    """Of three documents two are agreed on, each class is named three times of six: 2/3 against 1/2 by chance."""
+    said = {"1": {"kim": "a", "lee": "a"}, "2": {"kim": "b", "lee": "b"}, "3": {"kim": "a", "lee": "b"}}
+    found = summarize_agreement(said)
+    assert (found["documents"], found["agreed"], found["share"]) == (3, 2, pytest.approx(2 / 3))
+    assert found["kappa"] == pytest.approx((2 / 3 - 1 / 2) / (1 - 1 / 2))
+    same = summarize_agreement({name: {"kim": "a", "lee": "a"} for name in "12"})
+    assert (same["kappa"], same["share"]) == (None, 1.0), "where everybody says one class, chance explains all"
+    assert summarize_agreement({})["share"] is None
+    many = summarize_agreement({str(i): {"kim": "a", "lee": "b"} for i in range(60)})
+    assert [row["document"] for row in many["disputed"]] == [str(i) for i in range(59, 9, -1)], "the latest fifty"
+
+
+@pytest.mark.parametrize("kind", ["label", "diagnose"])
+def test_only_a_labelling_that_is_done_has_results(done, kind):
+    """Neither one that still stores its labels nor a diagnosis, whatever lies in the tables."""
+    by, project = done.by, done.project.id
+    run = done.runs.start(project, {"method": "nbc", "vectors": False}, by=by, kind=kind).id
+    with done._context.db.writing() as connection:
+        one = connection.execute(PREDICTIONS.select().where(PREDICTIONS.c.run_id == done.run.id).limit(1)).one()
+        connection.execute(PREDICTIONS.insert().values({**one._mapping, "run_id": run}))
+        if kind == "diagnose":
+            connection.execute(RUNS.update().where(RUNS.c.id == run).values(state="done"))
+    assert done.runs.predictions(run) == []
+    assert done.runs.predictions(run, order="confidence") == []
+    for ask in (
+        lambda: done.runs.teach(run, by=by),
+        lambda: done.exports.load(run),
+        lambda: done.exports.make(project, "model", run=run, by=by),
+        lambda: done.exports.start(project, "labels", run=run, by=by),
+        lambda: done.compare.of(done.run.id, run),
+        lambda: done.compare.flips(run, done.run.id),
+    ):
+        with pytest.raises(UsageError, match="Only"):
+            ask()
+    if kind == "label":
+        assert done.queue.next(run, by) == [], "nobody reads for a run that is under way"
+        with pytest.raises(UsageError, match="The run is not done"):
+            done.checks.draw(run, 1, by=by)
+    assert [row.kind for row in done.runs.list(project, kind=None)] == [kind, "label"]
+    assert {row.kind for row in done.runs.list(project)} == {"label"}
+
+
+def test_the_target_that_came_last_is_labelled_unless_another_is_named(done, add_file):
+    project, by, nbc = done.project.id, done.by, {"method": "nbc", "vectors": False}
+    later = add_file(done, project, "later.csv", "id,comment\nx1,the staff was kind here\n", "target", by)
+    assert done.runs.start(project, nbc, by=by).target == later.id
+    for named in (done.run.target, [done.run.target]):
+        assert done.runs.start(project, {**nbc, "target": named}, by=by).target == done.run.target
+    other = done.runs.start(project, nbc, by=by).id
+    with done._context.db.writing() as connection:
+        connection.execute(RUNS.update().where(RUNS.c.id == other).values(state="done"))
+    with pytest.raises(UsageError, match="of the same documents"):
+        done.compare.of(done.run.id, other)
+    elsewhere = done.projects.create("Other", by=by).id
+    with pytest.raises(DataError, match="A target of the run is not in this project"):
+        done.runs.start(elsewhere, {**nbc, "target": later.id}, by=by)
+    with pytest.raises(UsageError, match="language must be a text"):
+        done.runs.start(project, {**nbc, "language": 7}, by=by)
+
+
+def test_names_of_classes_follow_each_other_and_leave_others_alone(done):
+    """a became b and b became c, while x became y; what was taken back, and a name that came home, are not there."""
+    project = done.project.id
+    with done._context.db.writing() as connection:
+        for old, new in (("a", "b"), ("x", "y"), ("b", "c"), ("home", "away"), ("away", "home"), ("c", "gone")):
+            id = add_row(connection, CLASS_NAMES, project_id=project, kind="class", old=old, new=new, by=done.by)
+    done.groups.undo_name(id, by=done.by)
+    names = done.runs.start(project, {"method": "nbc", "vectors": False}, by=done.by).record["class_names"]
+    assert names == {"a": "c", "x": "y", "b": "c", "away": "home"}
+
+
+def test_a_class_that_nothing_has_and_a_page_behind_the_end_are_empty(done):
+    run = done.run.id
+    assert done.runs.predictions(run, label="nothing") == []
+    assert done.runs.predictions(run, order="confidence", after=10_000) == []
+    assert done.runs.predictions(run, order="position", review=False, after=10_000) == []
+    assert set(done.runs.tables(run, ["hero", "cards"])) == {"hero", "cards"}
+    assert {"hero", "cards", "codebook", "ask_words", "answers"} <= set(done.runs.tables(run)), "all"

@@ -5,12 +5,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+import numpy as np
 import pytest
 
 import isthmus
+from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError
 from isthmus.workspace import work
-from isthmus.workspace.running import review_order
+from isthmus.workspace.running import _summarize, do_run, review_order
 from isthmus.workspace.worker import do_job
 
 pytest.importorskip("skops")
@@ -140,3 +142,51 @@ def test_the_sentence_of_a_job_that_failed_does_not_say_where_the_workspace_lies
     ws.perform.side_effect = DataError("'/srv/hidden/models/1.isthmus' is gone; start again.", code="not-found")
     do_job(ws, SimpleNamespace(id="1", kind="run", attempts=1))
     assert ws.jobs.fail.call_args.args == ("1", "'the workspace/models/1.isthmus' is gone; start again.", "not-found")
+
+
+def test_a_class_that_was_renamed_has_its_name_in_a_run_that_learns_nothing_else(done):
+    done.groups.rename_class(done.project.id, "price", "money", by=done.by)
+    run = finish(done, done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by))
+    assert (run.record["answers"], run.record["words"]) == (0, {})
+    assert run.summary["classes"] == ["money", "product", "staff"]
+    assert model_of(done, run).classes.tolist() == ["money", "product", "staff"]
+
+
+@pytest.mark.parametrize(("many", "asked"), [(24, 10), (23, 5)])
+def test_of_a_large_target_fewer_documents_are_put_in_order_by_what_they_teach(done, monkeypatch, many, asked):
+    for name, value in (("_MANY", many), ("_ASKED", 10), ("_ASKED_OF_MANY", 5)):
+        monkeypatch.setattr(f"isthmus.workspace.running.{name}", value)
+    assert len(review_order(model_of(done, done.run))[1]) == asked
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        (None, (None, None, None)),
+        (AccuracyEstimate(None, None, None, reason="too few"), (None, None, None)),
+        (AccuracyEstimate(0.8, 0.7, 0.9), (0.8, 0.7, 0.9)),
+    ],
+)
+def test_what_a_run_expects_is_in_its_summary(expected, told):
+    result = SimpleNamespace(
+        texts=["x", "y"], needs_review=np.array([True, False]), method="nbc", classes=np.array(["a"]), novel=[],
+        expected_accuracy=expected, answers=None,
+    )  # fmt: skip
+    found = _summarize(result)
+    assert (found["expected"], found["low"], found["high"]) == told
+    assert (found["documents"], found["review"], found["answers"]) == (2, 1, 0)
+
+
+def test_the_language_and_the_seed_that_were_chosen_reach_the_diagnosis(done, monkeypatch):
+    given = {}
+    found = SimpleNamespace(verdict="fine", level="fine", findings=[], tables={})
+    monkeypatch.setattr(
+        "isthmus.workspace.running.diagnose", lambda *sides, **options: given.update(options, sides=sides) or found
+    )
+    chosen = {"language": "de", "random_state": 7}
+    run = done.runs.start(done.project.id, chosen, by=done.by, kind="diagnose")
+    assert do_run(done._context, run) == {"verdict": "fine", "level": "fine"}
+    source, labels, target = given.pop("sides")
+    assert given == chosen
+    assert (len(source), len(labels), len(target)) == (30, 30, 24)
+    assert set(labels) == {"staff", "product", "price"}

@@ -15,7 +15,9 @@ from isthmus.corpus import read_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, restore_workspace, work
 from isthmus.workspace.database import _MIGRATIONS as MIGRATIONS
-from isthmus.workspace.schema import METADATA, PREDICTIONS
+from isthmus.workspace.database import utc_now
+from isthmus.workspace.exports import _slug
+from isthmus.workspace.schema import ANSWERS, COLLECTIONS, METADATA, PREDICTIONS
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx", ".jsonl", ".parquet"])
@@ -30,6 +32,7 @@ def test_labels_are_exported_with_who_decided(done, ending):
     assert (table["label"][0], table["decided_by"][0]) == ("=parking", "local")
     assert not table["decided_by"][1]
     less = done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id, ending=ending, add=["label"])
+    assert less.name == made.name, "columns that are left out change the table, not its name"
     assert list(read_table(done.exports.path(less.id))) == ["id", "comment", "label"]
     if ending == ".csv":
         assert b"'=parking" in done.exports.path(made.id).read_bytes()  # a spreadsheet does not run it
@@ -180,23 +183,28 @@ def test_a_damaged_backup_is_refused_and_writes_nothing(done, tmp_path):
         assert not (tmp_path / "new").exists(), f"{path.name} left something behind"
 
 
+def _forge(data, path, change):
+    """A backup like this one but for a change, with the right sums."""
+    with tarfile.open(fileobj=io.BytesIO(data)) as old:
+        parts = {member.name: old.extractfile(member).read() for member in old.getmembers()}
+    manifest = json.loads(parts["manifest.json"])
+    change(manifest, parts)
+    for table, kept in manifest["tables"].items():
+        kept["sha256"] = hashlib.sha256(parts[f"tables/{table}.jsonl"]).hexdigest()
+    parts["manifest.json"] = json.dumps(manifest).encode()
+    with tarfile.open(path, "w") as new:
+        for part, content in parts.items():
+            entry = tarfile.TarInfo(part)
+            entry.size = len(content)
+            new.addfile(entry, io.BytesIO(content))
+    return path
+
+
 def _made_up(data, folder):
     """Backups whose sums are right and whose content is not: tables of the future, a strange column, a wrong value."""
 
     def forge(name, change):
-        with tarfile.open(fileobj=io.BytesIO(data)) as old:
-            parts = {member.name: old.extractfile(member).read() for member in old.getmembers()}
-        manifest = json.loads(parts["manifest.json"])
-        change(manifest, parts)
-        for table, kept in manifest["tables"].items():
-            kept["sha256"] = hashlib.sha256(parts[f"tables/{table}.jsonl"]).hexdigest()
-        parts["manifest.json"] = json.dumps(manifest).encode()
-        with tarfile.open(folder / name, "w") as new:
-            for part, content in parts.items():
-                entry = tarfile.TarInfo(part)
-                entry.size = len(content)
-                new.addfile(entry, io.BytesIO(content))
-        return folder / name
+        return _forge(data, folder / name, change)
 
     def rows(old, new):
         def change(manifest, parts):
@@ -229,3 +237,65 @@ def test_the_check_finds_what_is_broken(done):
         "in a queue and answered",
     ):
         assert part in found
+
+
+def test_an_export_is_named_by_its_project_and_run_and_is_told_when_its_file_is_gone(done):
+    names = [
+        done.exports.make(done.project.id, kind, by=done.by, run=run).name
+        for kind, run in (("answers", None), ("answers", done.run.id), ("codebook", done.run.id))
+    ]
+    assert names == ["dealers-answers.csv", "dealers-run-1-answers.csv", "dealers-run-1-codebook.csv"]
+    assert _slug("x" * 81) == "x" * 80
+    made = done.exports.list(done.project.id)[0]
+    done.exports.path(made.id).unlink()
+    with pytest.raises(DataError, match="The file of this export is gone; make it again"):
+        done.exports.path(made.id)
+
+
+def test_a_backup_is_for_its_owner_and_replaces_another_only_by_force(done, tmp_path):
+    path = tmp_path / "saved.tar"
+    done.backup(path)
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=done.by)
+    assert done.backup(path, force=True)["tables"]["answers"] == 1
+    assert path.stat().st_mode & 0o777 == 0o600, "it holds every text and every password's hash"
+    (tmp_path / "new").mkdir()
+    assert restore_workspace(path, tmp_path / "new")["tables"]["answers"] == 1, "into a folder that is empty"
+
+
+def test_what_cannot_be_restored_leaves_what_was_there(done, tmp_path):
+    done.backup(tmp_path / "saved.tar")
+    data = (tmp_path / "saved.tar").read_bytes()
+    with pytest.raises(DataError, match="There is no file") as error:
+        restore_workspace(tmp_path / "none.tar", tmp_path / "new")
+    assert error.value.code == "missing-file"
+    newer = _forge(data, tmp_path / "newer.tar", lambda manifest, parts: manifest.update(format=2))
+    with pytest.raises(DataError, match="was written by a newer version of isthmus; update isthmus"):
+        restore_workspace(newer, tmp_path / "new")
+    before = rows_of(done)
+    with pytest.raises(UsageError, match="The database is not empty"):
+        restore_workspace(tmp_path / "saved.tar", tmp_path / "new", done.database_url)
+    assert rows_of(done) == before
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "new").mkdir()
+    with pytest.raises(DataError, match="rows that do not fit"):
+        restore_workspace(_made_up(data, tmp_path)[2], tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == [], "a folder that was there stays, as empty as it was"
+    with pytest.raises(UsageError, match="is a file; a workspace is a folder"):
+        open_workspace(tmp_path / "saved.tar")
+
+
+def test_the_check_tells_what_is_gone_and_what_does_not_add_up(done):
+    document = done.runs.predictions(done.run.id, limit=1)[0].document
+    done.answers.give(document, "staff", by=done.by)
+    made = done.exports.make(done.project.id, "labels", by=done.by, run=done.run.id)
+    assert done.check() == []
+    done.exports.path(made.id).unlink()
+    with done._context.db.writing() as connection:
+        connection.execute(COLLECTIONS.update().where(COLLECTIONS.c.kind == "target").values(documents=1_025))
+        connection.execute(ANSWERS.update().values(undone_at=utc_now()))
+    assert done.check() == [
+        "The export 'dealers-run-1-labels.csv' is missing; it can be made again.",
+        "'cars.csv' should have 1,025 documents and has 24.",
+        "1 answer taken back and holding at once.",
+    ]

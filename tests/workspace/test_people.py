@@ -111,6 +111,7 @@ def test_a_project_is_renamed_archived_and_taken_out(ws):
     assert ws.projects.list(kim.id) == []
     assert len(ws.projects.list(kim.id, archived=True)) == 1
     assert ws.projects.archive(project.id, by=kim.id, archived=False).archived_at is None
+    assert ws.projects.create("x" * 200, by=kim.id).name == "x" * 200
     for name in ("", " ", "x" * 201, None):
         with pytest.raises(UsageError, match="name of the project"):
             ws.projects.create(name, by=kim.id)
@@ -133,6 +134,8 @@ def test_a_word_touches_nothing_where_there_is_nothing_to_search(ws):
     kim = ws.people.create("Kim", None)
     project = ws.projects.create("Dealers", by=kim.id)
     assert ws.words.touches(project.id, "staff") == {"word": "staff", "documents": 0, "labels": {}, "examples": []}
+    assert ws.words.search(project.id) == []
+    assert ws.documents.search(project.id, "staff") == (0, [])
 
 
 def test_projects_are_handed_over_with_everything_but_the_answers_names(ws):
@@ -209,3 +212,40 @@ def test_closing_an_account_hands_its_projects_over(ws):
     assert ws.projects.role(alone.id, lee.id) == "owner"
     assert ws.projects.role(shared.id, lee.id) is None  # it has an owner
     assert ws.projects.without_owner() == []
+
+
+def test_five_of_the_projects_that_would_be_left_are_named_in_order(ws):
+    kim, lee = ws.people.create("Kim", "hash"), ws.people.create("Lee", "hash")
+    for name in "dbfaec":
+        ws.projects.create(name, by=kim.id)
+    with pytest.raises(UsageError, match="last owner of 'a', 'b', 'c', 'd', 'e'; choose"):
+        ws.people.disable(kim.id, by=lee.id)
+
+
+def test_where_nobody_has_a_password_an_open_account_is_enough_to_go_on(ws):
+    local, kim = ws.people.local(), ws.people.create("Kim", None)
+    assert ws.people.set_role(local.id, "viewer", by=kim.id).role == "viewer"
+    with pytest.raises(UsageError, match="last owner"):
+        ws.people.set_role(kim.id, "viewer", by=kim.id)
+    lee = ws.people.create("Lee", None)
+    ws.people.disable(lee.id, by=kim.id)
+    with pytest.raises(UsageError, match="last owner"):
+        ws.people.disable(kim.id, by=kim.id)
+
+
+def test_a_workspace_that_nobody_used_without_accounts_has_nothing_to_take_over(ws):
+    """`local` is made on first use: by a script that made its own people there is none."""
+    kim = ws.people.create("Kim", None)
+    project = ws.projects.create("Early", by=kim.id)
+    lee = ws.people.accept(ws.people.invite("owner", by=kim.id), "Lee", "hash")
+    assert ws.projects.role(project.id, lee.id) is None
+    assert ws.people.by_name("local") is None
+    assert [row.id for row in ws.projects.hand_over(lee.id, by=None)] == [project.id]
+    assert [ws.projects.role(project.id, who.id) for who in (kim, lee)] == ["owner", "owner"]
+
+
+def test_who_is_no_member_is_not_said_to_have_left(ws):
+    kim, lee = ws.people.create("Kim", "hash"), ws.people.create("Lee", "hash")
+    project = ws.projects.create("Dealers", by=kim.id)
+    ws.projects.remove_member(project.id, lee.id, by=kim.id)
+    assert "member removed" not in [event.kind for event in ws.audit.events(project.id)]

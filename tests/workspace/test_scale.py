@@ -54,6 +54,7 @@ def test_a_query_without_an_index_would_be_seen(tmp_path):
 
 def test_pages_are_refused_that_are_too_long_or_begin_nowhere(tmp_path):
     with open_workspace(tmp_path) as ws:
-        for after, limit in ((None, 0), (None, 501), (None, True), ("x", 5), (-2, 5), (2**40, 5)):
+        wrong_limits = [(None, limit) for limit in (0, 501, True, "5")]
+        for after, limit in (*wrong_limits, (True, 5), ("x", 5), (-2, 5), (2**40, 5)):
             with pytest.raises(ValueError, match="give"):
                 ws.documents.page("any", after=after, limit=limit)

@@ -75,8 +75,8 @@ class Exports(Part):
         the codebook. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if omitted.
         """
         ending, name = self._check(project, kind, run, ending)
-        for name in add:
-            choose_one(name, LABELLED, "column of labels")
+        for column in add:
+            choose_one(column, LABELLED, "column of labels")
         write: dict[str, Callable[[Path, str, Any], None]] = {
             "labels": partial(self._write_labels, add=add),
             "answers": self._write_answers,

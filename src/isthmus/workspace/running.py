@@ -111,7 +111,14 @@ def _read_texts(context: Context, parts: list[dict[str, Any]], *, labels: bool) 
 
 def _do_diagnosis(context: Context, run: Run, texts: dict[str, TextCollection]) -> dict[str, Any]:
     source = texts["source"]
-    found = diagnose(source.texts, source.labels, texts["target"].texts)
+    settings = run.parameters
+    found = diagnose(
+        source.texts,
+        source.labels,
+        texts["target"].texts,
+        random_state=settings["random_state"],
+        language=settings["language"],
+    )
     content = {"verdict": found.verdict, "level": found.level, "findings": found.findings, "tables": found.tables}
     _store_tables(context, run, {"diagnosis": content})
     summary = {"verdict": found.verdict, "level": found.level}
