@@ -13,6 +13,7 @@ import numpy as np
 
 from isthmus import __version__
 from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups, review_reasons
+from isthmus._utils import one_blas_thread
 from isthmus.choose.budgets import no_text_warnings, review_warnings, too_few_pass
 from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
 from isthmus.choose.choice import decide
@@ -240,6 +241,7 @@ class LabelRun(Run[LabelRequest]):
         estimator = method.make(self.request.seed)
         return FittedMethod(estimator.fit_passes(passes), passes.columns)
 
+    @one_blas_thread()
     def _weigh(self, model: Model) -> Trust:
         scores = model.text_scores(self.target_sample, self.views)
         sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
