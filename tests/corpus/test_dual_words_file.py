@@ -2,7 +2,7 @@
 
 import pytest
 
-from isthmus.corpus.words import read_words
+from isthmus.corpus.words import read_vectors, read_words
 from isthmus.exceptions import DataError
 
 
@@ -43,6 +43,9 @@ def test_soft_labels_of_one_word(tmp_path):
         ("word,label,weight\ngood,a,much\n", "bad-word-labels", "'much'"),
         ("word,label,weight\ngood,a,0\n", "bad-word-labels", "other than 0"),
         ("word,label\ngood,\n", "bad-word-labels", "no label"),
+        ("word,label\n,a\n", "bad-word-labels", "Row 1 of words.csv has no word"),
+        ("word,label,weight\ngood,a,inf\n", "bad-word-labels", "other than 0"),
+        ("word,label\n , \n", "empty-file", "holds no labelled word"),
         ("term,meaning\ngood,a\n", "unknown-column", "'label'"),
         ("", "empty-file", "empty"),
     ],
@@ -57,3 +60,33 @@ def test_a_missing_file(tmp_path):
     with pytest.raises(DataError) as caught:
         read_words(tmp_path / "nothing.csv")
     assert caught.value.code == "missing-file"
+
+
+def test_words_that_nobody_has_labelled_are_passed_over_where_that_is_asked(tmp_path):
+    file = tmp_path / "asked.csv"
+    file.write_text("word,label\nrude,staff\ndull,\n", encoding="utf-8")
+    assert read_words(file, blanks=True) == {"rude": {"staff": 1.0}}
+    file.write_text("word,label\nrude,\ndull,\n", encoding="utf-8")
+    with pytest.raises(DataError, match="holds no labelled word"):
+        read_words(file, blanks=True)
+
+
+@pytest.mark.parametrize("cells", [["[1, -2]", "[3, 4]"], ["1 -2", "3 4"], [" 1, -2 ", "3,4"], [(1, -2), [3, 4.0]]])
+def test_vectors_are_read_in_every_form(cells):
+    assert read_vectors(cells, "v", "a.csv").tolist() == [[1, -2], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (["", "[1]"], "Row 1 of the column 'v' of a.csv holds no vector; write"),
+        (["[1, 2]", "kind"], "Row 2 of the column 'v' of a.csv holds no vector of 2 numbers"),
+        (["[1, 2]", "[]"], "Row 2 .* holds no vector of 2 numbers"),
+        (["[1, 2]", None], "Row 2 .* holds no vector of 2 numbers"),
+        (["[1, 2]", "[1, 2, 3]"], "Row 2 .* holds no vector of 2 numbers"),
+    ],
+)
+def test_a_cell_that_is_no_vector_like_those_before_it_is_named(cells, says):
+    with pytest.raises(DataError, match=says) as caught:
+        read_vectors(cells, "v", "a.csv")
+    assert caught.value.code == "length-mismatch"

@@ -50,6 +50,34 @@ ANSWERED = {
         {"id": 7, "data": {"id": "a1", "text": "kind staff"}, "annotations": []},
         {"id": "a1", "text": "kind staff", "label": None},
     ),
+    "label-studio: older exports call them completions, and a person may be a number": (
+        {"id": 7, "data": {"text": "kind staff"}, "completions": [_choice("service", completed_by={"id": 2})]},
+        {"id": 7, "text": "kind staff", "label": "service", "annotator": 2},
+    ),
+    "label-studio: what names no class is no answer and no guess": (
+        {
+            "id": 7,
+            "data": {"text": "kind staff"},
+            "annotations": [_choice("service", completed_by=1), {"result": [{"value": {"text": ["a remark"]}}]}, 12],
+            "predictions": [_choice("price", score=0.4), {"result": [{"value": "odd"}, "odd"], "score": 0.9}, None],
+        },
+        {
+            "id": 7,
+            "text": "kind staff",
+            "label": "service",
+            "annotator": 1,
+            "prediction": "price",
+            "prediction_score": 0.4,
+        },
+    ),
+    "no tool: data without annotations or predictions": (
+        {"id": 7, "data": {"text": "kind staff"}},
+        {"id": 7, "data": {"text": "kind staff"}},
+    ),
+    "no tool: fields without responses and suggestions": (
+        {"fields": {"text": "kind staff"}, "id": 1},
+        {"fields": {"text": "kind staff"}, "id": 1},
+    ),
     "argilla: nested, the last response counts": (
         {
             "id": "r1",
@@ -95,6 +123,14 @@ ANSWERED = {
         {"text": "kind staff", "options": [{"id": "service"}], "accept": ["service"], "answer": "accept"},
         {"text": "kind staff", "label": "service"},
     ),
+    "prodigy: a choice given as one text": (
+        {"text": "kind staff", "options": [{"id": "service"}], "accept": "service", "answer": "accept"},
+        {"text": "kind staff", "label": "service"},
+    ),
+    "prodigy: accepted, and nothing was chosen": (
+        {"text": "kind staff", "options": [{"id": "service"}], "answer": "accept"},
+        {"text": "kind staff", "label": None},
+    ),
     "prodigy: a task that nobody has looked at": (
         {"text": "kind staff", "options": [{"id": "service"}], "accept": ["service"]},
         {"text": "kind staff", "label": None, "prediction": "service"},
@@ -102,6 +138,14 @@ ANSWERED = {
     "doccano: the text is called data in newer exports": (
         {"id": 3, "data": "kind staff", "label": ["service"]},
         {"id": 3, "text": "kind staff", "label": "service"},
+    ),
+    "doccano: beside a text, data is a column like any other": (
+        {"text": "kind staff", "data": "2024", "label": ["service"]},
+        {"text": "kind staff", "data": "2024", "label": "service"},
+    ),
+    "no tool: labels of parts of a text": (
+        {"text": "kind staff", "label": [[0, 4, "praise"]]},
+        {"text": "kind staff", "label": [[0, 4, "praise"]]},
     ),
     "doccano: several labels stay several": (
         {"text": "kind staff", "labels": ["service", "price"]},
@@ -189,3 +233,22 @@ def test_what_people_answered_in_a_tool_is_a_table_of_answers(tmp_path):
     table = read_table(tmp_path / "export.json")
     assert (table["id"], table["true_label"]) == (["a1"], ["service"])
     assert "label" not in table
+
+
+def test_a_later_record_of_another_shape_stays_as_it_is():
+    """Tools are known by the first records; a line that somebody put behind them is a row of its own."""
+    records = [{"text": "kind staff", "label": ["service"]}, {"text": "far too dear", "year": 2024}]
+    assert flatten(records, "doccano") == [{"text": "kind staff", "label": "service"}, records[1]]
+
+
+def test_a_label_without_a_confidence_is_a_prediction_without_a_score(tmp_path):
+    write_tool_file(tmp_path / "tasks.json", "label-studio", Labelled(["a1"], ["kind staff"], ["service"]))
+    (task,) = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
+    assert "score" not in task["predictions"][0]
+    assert task["predictions"][0]["result"][0]["value"]["choices"] == ["service"]
+
+
+def test_blank_lines_between_lines_of_fasttext_are_no_documents(tmp_path):
+    (tmp_path / "lines.ft").write_text("__label__a kind staff\n\n  \n__label__b\n", encoding="utf-8")
+    docs = read_collection(tmp_path / "lines.ft")
+    assert (docs.labels, docs.texts) == (["a", "b"], ["kind staff", ""]), "a label without a text is one"

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from isthmus.corpus.binary import find_sheet
-from isthmus.corpus.formats import sniff_format
+from isthmus.corpus.formats import can_cut, sniff_format, written_format
 from isthmus.corpus.guess import (
     _repeats,
     _several,
@@ -188,6 +188,7 @@ def test_a_sheet_by_name_before_number():
         ('\ufeff\n {"a": 1}', "jsonl"),
         (" [1]", "json"),
         ("a,b", "csv"),
+        ("__label__a kind", "fasttext"),
         ("", "csv"),
     ],
 )
@@ -287,3 +288,23 @@ def test_a_separator_at_the_end_does_not_make_several_labels():
     """One part counted as several."""
     assert _several(Counter({"price;": 5, "price": 5, "staff;": 5, "staff": 5})) is None
     assert _several(Counter({"price; staff": 5, "staff; price": 5, "price": 5, "staff": 5})) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "cut", "written"),
+    [
+        ("a.csv", True, "csv"),
+        ("a.CSV.gz", True, "csv"),
+        ("a.parquet", True, "parquet"),
+        ("a.parquet.gz", False, None),
+        ("a.xlsx", False, "xlsx"),
+        ("a.xlsx.gz", False, None),
+        ("a.json", False, None),
+        ("a.ft", False, None),
+        ("a", False, None),
+    ],
+)
+def test_what_can_be_cut_and_what_can_be_written(name, cut, written):
+    assert can_cut(name) == cut
+    format = written_format(name)
+    assert (format and format.name) == written

@@ -260,3 +260,22 @@ def test_what_a_workbook_holds_beside_its_sheet_counts_too(tmp_path):
     assert path.stat().st_size < 20_000
     with unpacking_at_most(2**20):
         assert refusal(path).code == "too-large"
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_what_unpacks_to_the_limit_is_read_and_one_byte_more_is_not(tmp_path, room):
+    content = b"text\n" + b"kind staff\n" * 10_000
+    packed = gzip.compress(content)
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(packed)
+    limit = len(content) + room
+    with unpacking_at_most(limit):
+        if room < 0:
+            with pytest.raises(DataError) as whole:
+                gunzip(packed, "a.csv.gz")
+            with pytest.raises(DataError) as blocks:
+                cut_shard(str(path), 5_000, limit=limit)
+            assert (whole.value.code, blocks.value.code) == ("too-large", "too-large")
+        else:
+            assert gunzip(packed, "a.csv.gz") == content
+            assert [block.rows for block in cut_shard(str(path), 5_000, limit=limit)] == [5_000, 5_000]

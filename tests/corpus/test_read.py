@@ -11,6 +11,7 @@ import pytest
 from isthmus.corpus import read_collection, write_rows
 from isthmus.corpus.decode import _looks_western, _mostly_utf8, decode
 from isthmus.corpus.read import read_table
+from isthmus.corpus.tables import read_csv
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -217,8 +218,9 @@ def test_one_object_in_a_json_file_is_one_document(tmp_path):
 
 
 def test_half_a_surrogate_pair_is_replaced(tmp_path):
-    docs = read_collection(put(tmp_path, "a.jsonl", '{"text": "a \\ud800 b"}\n'))
-    assert docs.texts == ["a \ufffd b"]
+    for half in ("ud800", "uD800"):
+        docs = read_collection(put(tmp_path, "a.jsonl", f'{{"text": "a \\{half} b"}}\n'))
+        assert docs.texts == ["a \ufffd b"]
 
 
 @pytest.mark.parametrize(
@@ -228,11 +230,23 @@ def test_half_a_surrogate_pair_is_replaced(tmp_path):
         ("a.jsonl", '["a"]\n', "line 1"),
         ("a.json", '[{"text": "a"}', "line 1"),
         ("a.json", "7", "array"),
+        ("a.json", '[{"text": "a"}, 3]', "item 2: a JSON int was found"),
+        ("a.csv", '"text,label\nkind,staff\n', "line"),
         ("a.parquet", "no parquet at all", "parquet"),
         ("a.xlsx", "no workbook at all", "xlsx"),
         ("a.csv.gz", gzip.compress(b"text\n" + bytes(range(65, 91)) * 50)[:-9], "gzip"),
     ],
-    ids=["cut line", "array in a line", "cut array", "number", "no parquet", "no workbook", "cut gzip"],
+    ids=[
+        "cut line",
+        "array in a line",
+        "cut array",
+        "number",
+        "number in an array",
+        "open header",
+        "no parquet",
+        "no workbook",
+        "cut gzip",
+    ],
 )
 def test_damaged_files(tmp_path, name, content, hint):
     assert hint in refused("unreadable-file", put(tmp_path, name, content))
@@ -441,3 +455,53 @@ def test_a_sheet_asked_for_in_a_file_without_sheets_is_no_matter(tmp_path):
     table = tmp_path / "answers.csv"
     table.write_text("document,label\n1,price\n", encoding="utf-8")
     assert read_table(table, sheet="review") == {"document": ["1"], "label": ["price"]}
+
+
+def test_a_header_is_found_below_many_empty_rows(tmp_path):
+    assert read_collection(put(tmp_path, "a.csv", ",\n" * 60 + "text,label\nkind,staff\n")).texts == ["kind"]
+    for text in (",\n" * 60, "\n\n\n", ",\n,\n"):
+        assert "empty" in refused("empty-file", put(tmp_path, "a.csv", text))
+
+
+def test_the_first_byte_may_be_the_one_that_is_no_text():
+    with pytest.raises(DataError, match="the first at position 0") as caught:
+        decode(b"\0text,label\nkind,staff\n", "a.csv")
+    assert caught.value.code == "nul-bytes"
+
+
+def test_a_cell_that_the_end_of_a_piece_leaves_open_says_nothing_about_quotation_marks():
+    text = 'text\tlabel\nrude\tstaff\n"kind\nand'
+    assert read_csv(text, "a.tsv", "tsv", cut=True)[0].quotes
+    assert not read_csv(text, "a.tsv", "tsv")[0].quotes, "a whole file has a lone mark there"
+
+
+def test_no_sheet_of_a_workbook_is_filled_in(tmp_path):
+    """The first one is read then, whatever the others hold."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "answers.xlsx") as book:
+        for title, number in (("one", "7"), ("two", "8")):
+            sheet = book.add_worksheet(title)
+            sheet.write_row(0, 0, ["id", "true_label"])
+            sheet.write_row(1, 0, [number, ""])
+            sheet.write_row(2, 0, ["9", ""])
+    assert read_table(tmp_path / "answers.xlsx", filled="true_label")["id"] == ["7", "9"]
+    assert read_table(tmp_path / "answers.xlsx", sheet="two", filled="true_label")["id"] == ["8", "9"]
+    assert read_table(tmp_path / "answers.xlsx", sheet="gone", filled="true_label")["id"] == ["7", "9"]
+
+
+def test_a_workbook_of_one_sheet_with_a_header_alone_names_no_others(tmp_path):
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "a.xlsx") as book:
+        book.add_worksheet().write_row(0, 0, ["text", "label"])
+    with pytest.raises(DataError) as caught:
+        read_collection(tmp_path / "a.xlsx")
+    assert caught.value.code == "empty-file"
+    assert "sheet" not in str(caught.value)
+
+
+def test_a_folder_of_no_texts_and_a_closed_standard_input_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "one.jpg").write_bytes(b"\xff\xd8\0\0")
+    assert "no text files can be read from it" in refused("not-a-file", tmp_path / "photos")
+    monkeypatch.setattr("sys.stdin", None)
+    assert "Standard input is closed" in refused("missing-file", "-")

@@ -91,6 +91,7 @@ def test_one_class_alone_has_no_noise():
         {"n_classes": True},
         {"length": "long"},
         {"shared": 1.2},
+        {"shared": True},
         {"noise": "much"},
         {"common": [0.1]},
         {"class_shares": [1, 2, 3]},

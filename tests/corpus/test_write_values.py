@@ -10,8 +10,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from isthmus.corpus import read_collection, write_rows
-from isthmus.corpus.write import check_table
+from isthmus.corpus import read_collection, with_columns, write_rows
+from isthmus.corpus.cells import FormulaEscaper, cell_content, cell_text, json_text
+from isthmus.corpus.sheets import typed_cells
+from isthmus.corpus.write import _csv_cell, _csv_text, check_table
 from isthmus.exceptions import DataError
 
 DATES = [datetime.date(2024, 1, 2), datetime.date(2025, 3, 4)]
@@ -24,6 +26,8 @@ VALUES = {
     "lone surrogate": ["a \ud800 b", "c"],
     "lists with a lone surrogate": [["a \ud800 b"], ["c"]],
     "a number of 401 digits": [10**400, 1],
+    "a number of 5,001 digits": [10**5_000, 1],
+    "series": [pl.Series([1, 2]), pl.Series(["a"])],
     "decimals": [decimal.Decimal("1.5"), None],
     "times": [datetime.timedelta(seconds=3), datetime.time(1, 2)],
     "mixed": ["a", 1],
@@ -120,3 +124,81 @@ def test_columns_of_many_values_are_written_as_cell_by_cell(tmp_path, safe):
         parts.append(place.read_text("utf-8").split("\n", 1)[1])
     found = (tmp_path / "all.csv").read_text("utf-8").split("\n", 1)[1]
     assert found == "".join(parts), "expected the cells that each row has by itself"
+
+
+def test_a_cell_as_long_as_a_sheet_takes_is_written():
+    for text in ("x" * 32_767, "\U0001f600" * 16_383 + "x"):  # a face counts as two
+        check_table("out.xlsx", {"text": [text]})
+        with pytest.raises(DataError, match="a cell of 32,768 characters"):
+            check_table("out.xlsx", {"text": [text + "y"]})
+
+
+def test_no_row_is_lost_where_a_table_is_written_in_several_pieces(tmp_path):
+    write_rows(tmp_path / "many.csv", {"nr": range_of(20_001), "twice": range_of(20_001, 2)})
+    lines = (tmp_path / "many.csv").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 20_002
+    assert lines[1] == "0,0"
+    assert lines[20_000:] == ["19999,39998", "20000,40000"]
+
+
+def range_of(n, step=1):
+    return list(range(0, n * step, step))
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_the_quick_way_to_write_a_text_is_the_usual_one(on):
+    texts = [
+        "plain",
+        "a,b",
+        "a;b",
+        "a\tb",
+        "a\rb",
+        "a\nb",
+        'a "b"',
+        '"',
+        " a",
+        "a ",
+        "a\0b",
+        "=1+1",
+        "\tb",
+        "+1",
+        "",
+        "-",
+    ]
+    for text in texts:
+        quick, usual = FormulaEscaper(on), FormulaEscaper(on)
+        assert _csv_text(text, quick) == _csv_cell(text, usual), repr(text)
+        assert quick.count == usual.count, repr(text)
+
+
+def test_whole_numbers_among_others_are_numbers_in_parquet_unless_digits_would_be_lost(tmp_path):
+    columns = {
+        "text": ["a", "b", "c"], "both": [1, 2.5, None], "edge": [2**53, 0.5, 1], "beyond": [2**53 + 1, 0.5, 1],
+        "largest": [2**63 - 1, None, -(2**63)], "larger": [2**63, None, 1],
+    }  # fmt: skip
+    write_rows(tmp_path / "out.parquet", columns)
+    frame = pl.read_parquet(tmp_path / "out.parquet")
+    kinds = {"both": pl.Float64, "edge": pl.Float64, "beyond": pl.String, "largest": pl.Int64, "larger": pl.String}
+    assert {name: frame[name].dtype for name in kinds} == kinds
+    assert frame["both"].to_list() == [1.0, 2.5, None]
+    assert frame["beyond"].to_list() == ["9007199254740993", "0.5", "1"]
+    assert frame["largest"].to_list() == columns["largest"]
+
+
+def test_a_column_gives_way_to_added_ones_of_either_name():
+    kept = with_columns({"label": ["old"], "nr": [1]}, {"label": ["new"], "label_input": ["mine"]})
+    assert kept == {"label_input_": ["old"], "nr": [1], "label": ["new"], "label_input": ["mine"]}
+
+
+def test_cells_as_text():
+    pandas = pytest.importorskip("pandas")
+    assert cell_content(pandas.NA) == ""
+    assert cell_text(3.0) == "3"
+    assert cell_text(1e300) == "1e+300", "a float has no 301 digits"
+    assert json_text(10**5_000).startswith('"0x')
+    assert json_text([pl.Series([1, 2])]) == "[[1, 2]]"
+
+
+def test_numbers_among_texts_stay_where_the_texts_become_numbers():
+    assert typed_cells([3, "12", None, ""]) == [3, 12, None, None]
+    assert typed_cells([3, "twelve"]) == [3, "twelve"]

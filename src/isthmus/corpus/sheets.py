@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from isthmus.corpus.cells import as_text, plain
+
 CHOICES_SHEET = "isthmus_choices"  # hidden; holds the entries of the drop-down lists
 REVIEW_SHEET = "review"
 _WIDEST, _NARROWEST = 60, 8  # characters
@@ -94,7 +96,7 @@ def _decorate(sheet: Any, names: list[str], n_rows: int, layout: Layout, formats
 
 
 def _width(name: str, values: list) -> int:
-    longest = max((len(str(value)) for value in values[:_MEASURED] if value is not None), default=0)
+    longest = max((len(as_text(plain(value))) for value in values[:_MEASURED] if value is not None), default=0)
     return min(_WIDEST, max(_NARROWEST, len(str(name)) + 3, longest + 1))
 
 
