@@ -159,3 +159,27 @@ def test_self_training_adds_its_target_documents_little_by_little():
     assert seen[1:] == sorted(seen[1:])
     assert 20 < seen[1] <= 20 + 40 // 4 + 2
     assert seen[-1] == 60
+
+
+@pytest.mark.parametrize(("weight", "refused"), [(1.0, False), (0.5, True)])
+def test_an_estimator_that_takes_no_weights_is_refused_where_target_rows_are_to_weigh_other(weight, refused):
+    class Unweighted(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            self.model_ = LogisticRegression().fit(X, y)
+            self.classes_ = self.model_.classes_
+            return self
+
+        def predict(self, X):
+            return self.model_.predict(X)
+
+        def predict_proba(self, X):
+            return self.model_.predict_proba(X)
+
+    X, y, domain = shifted()
+    model = SelfTrainingTransferClassifier(Unweighted(), target_weight=weight)
+    if not refused:
+        assert len(model.fit(X, y, sample_domain=domain).transduction_) == len(y)
+        return
+    with pytest.raises(UsageError, match="takes no sample_weight") as caught:
+        model.fit(X, y, sample_domain=domain)
+    assert caught.value.code == "bad-parameter"

@@ -235,3 +235,28 @@ def test_a_class_that_the_printed_map_leaves_out_is_named(monkeypatch):
     assert set(model.transduction_[20:]) == {"a"}
     assert set(model.predict(X)) == {"a"}
     np.testing.assert_allclose(model.predict_proba(X), np.array([[1.0, 0.0]] * 40), atol=1e-12)
+
+
+def test_a_source_alone_may_have_a_class_without_words_but_not_only_such():
+    X = np.array([[2, 0], [1, 1], [0, 0], [0, 0]])
+    model = CoClusteringClassifier(random_state=0).fit(X, ["a", "a", "b", "b"])
+    assert model.predict(X[:2]).tolist() == ["a", "a"]
+    with pytest.raises(DataError, match="No row holds a word") as caught:
+        CoClusteringClassifier(random_state=0).fit(np.zeros((4, 2)), ["a", "a", "b", "b"])
+    assert caught.value.code == "empty-class"
+
+
+def test_a_source_alone_keeps_its_classes_under_the_printed_map():
+    X = np.array([[3, 0, 1], [2, 0, 1], [0, 3, 1], [0, 2, 1]])
+    model = CoClusteringClassifier(match="printed", random_state=0).fit(X, ["a", "a", "b", "b"])
+    assert model.predict(X).tolist() == ["a", "a", "b", "b"]
+
+
+def test_five_of_many_classes_that_are_left_out_are_named():
+    model = CoClusteringClassifier()
+    model.classes_, model.cluster_classes_ = np.array([*"abcdefgh"]), np.zeros(8, dtype=int)
+    with pytest.warns(IsthmusWarning) as caught:
+        model._warn_of_unused_classes()
+    said = str(caught[0].message)
+    assert "left 7 of 8 classes" in said
+    assert "('b', 'c', 'd', 'e', 'f')" in said, said

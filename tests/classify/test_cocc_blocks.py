@@ -10,7 +10,8 @@ from cut_passes import CutPasses
 from isthmus import CoClusteringClassifier
 from isthmus.classify.cocc import blocks, co_clustering
 from isthmus.classify.cocc.steps import refine_by_centroids
-from isthmus.features.blocks import MemoryBlock, MemoryPasses
+from isthmus.exceptions import DataError
+from isthmus.features.blocks import MemoryBlock, MemoryPasses, RowBlock
 
 
 def two_domains(n=120, d=60, seed=0):
@@ -119,3 +120,27 @@ def test_the_table_follows_the_documents_however_many_move(n_moved, listed):
     np.testing.assert_array_equal(found, expected, err_msg="words × clusters, as counted anew")
     assert (moved, sizes.tolist()) == (n_moved, np.bincount(after, minlength=2).tolist())
     assert (change.table is None) == listed, "the shorter of the two should travel"
+
+
+def test_documents_without_a_label_are_left_out_of_the_classes_table():
+    rows = sp.csr_matrix(np.array([[2, 0, 1], [5, 5, 5], [0, 3, 0], [1, 0, 0]]))
+    block = MemoryBlock("source", lambda: RowBlock.of(rows), codes=np.array([1, -1, 0, 1], dtype=np.int32))
+    table, documents = blocks.class_table(block, blocks.Weigher("counts", 0), 2)
+    assert table.tolist() == [[0, 3], [3, 0], [0, 1]]
+    assert documents.tolist() == [1, 2], "one document of the first class, two of the second"
+
+
+def test_domains_without_a_word_in_common_are_refused_in_blocks_too():
+    half = np.array([[1, 2, 0, 0], [2, 1, 0, 0]] * 3)
+    passes = CutPasses(sp.csr_matrix(half), sp.csr_matrix(half[:, ::-1]), np.arange(6) % 2, np.array(["a", "b"]), 2)
+    with pytest.raises(DataError, match="shares 0 of its 2 words with the source's 2") as caught:
+        CoClusteringClassifier(random_state=0).fit_passes(passes)
+    assert caught.value.code == "no-shared-words"
+
+
+@pytest.mark.parametrize(("n", "placed"), [(99, False), (100, True)])
+def test_scores_are_calibrated_from_a_hundred_documents_on(n, placed):
+    source, target, codes = two_domains(n=n)
+    model = CoClusteringClassifier(random_state=0, n_init=1, max_iter=2, refine=None)
+    model.fit_passes(MemoryPasses(source, target, codes, np.array([0, 1])))
+    assert ((model.length_power_, model.inverse_temperature_) != (0.0, 1.0)) is placed, f"{n} documents"

@@ -185,3 +185,58 @@ def test_texts_without_an_answer_say_nothing_about_what_an_answer_is_worth():
     model = LabellerClassifier(partial).fit([*SOURCE, *TARGET], [*LABELS, *[None] * len(TARGET)])
     sure = dict(zip(model.classes_.tolist(), model.predict_proba(["slow bike"])[0], strict=True))
     assert sure["product"] > 0.9, f"an answer that was always right counts {sure}"
+
+
+def fitted(labeller):
+    return LabellerClassifier(labeller).fit([*SOURCE, *TARGET], [*LABELS, *[None] * len(TARGET)])
+
+
+@pytest.mark.parametrize("nothing", [None, "", float("nan"), {"label": None}], ids=["none", "empty", "nan", "object"])
+def test_no_answer_may_be_said_in_several_ways(nothing):
+    model = fitted(lambda texts: ["product" if "bike" in text else nothing for text in texts])
+    assert model.answered_ == 0.5, f"{nothing!r} is no answer"
+    shares = model.predict_proba(["rude staff"])[0]
+    np.testing.assert_allclose(shares, [0.5, 0.5], err_msg="the shares of the classes stand for it")
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (lambda texts: (text for text in texts), "gave generator for"),
+        (lambda texts: "s" * len(texts), "gave str for"),
+        (lambda texts: b"s" * len(texts), "gave bytes for"),
+        (lambda texts: ["staff"], "gave 1 answers for"),
+        (lambda texts: [{"staff": "high"}] * len(texts), "give numbers from 0 to 1"),
+        (lambda texts: [{"staff": float("inf")}] * len(texts), "give numbers from 0 to 1"),
+        (lambda texts: [{"staff": 0, "product": 0}] * len(texts), "give numbers from 0 to 1"),
+    ],
+)
+def test_answers_of_another_form_are_refused(answers, said):
+    with pytest.raises(IsthmusError, match=said) as caught:
+        fitted(answers)
+    assert caught.value.code == "labeller-failed"
+
+
+@pytest.mark.parametrize("number", [np.float32, np.float64, np.int64, bool])
+def test_probabilities_may_be_any_numbers(number):
+    """Models give numbers of numpy."""
+    model = fitted(
+        lambda texts: [{"staff": number("staff" in text), "product": number("bike" in text)} for text in texts]
+    )
+    assert model.right_ == 1.0, f"answers in {number.__name__}"
+    assert model.transduction_[len(SOURCE) :].tolist() == TRUTH
+
+
+def test_a_labeller_that_answers_no_source_document_was_right_about_none():
+    known = set(SOURCE)
+    model = fitted(lambda texts: [None if text in known else {"staff": 0.7, "product": 0.3} for text in texts])
+    assert model.right_ == 0.0
+    assert model.power_ == 1.0, "nothing says that its probabilities are too sure"
+    np.testing.assert_allclose(model.predict_proba(["loud bike"])[0], [0.3, 0.7], atol=1e-6)
+
+
+def test_of_what_a_program_says_as_it_fails_the_last_line_is_shown_and_of_that_the_beginning(tmp_path):
+    said = "import sys; print('first', file=sys.stderr); print('x' * 500 + 'end', file=sys.stderr); sys.exit(4)\n"
+    with pytest.raises(IsthmusError) as caught:
+        CommandLabeller(command(tmp_path, '""', said))(["text"])
+    assert f"exit code 4: {'x' * 120}; run it" in str(caught.value)

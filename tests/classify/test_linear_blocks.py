@@ -11,6 +11,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import LinearSVC
 
 from isthmus import SelfTrainingTransferClassifier
+from isthmus._math.calibration import fit_temperature
 from isthmus.classify.baselines.linear import LinearClassifier
 from isthmus.classify.baselines.naive_bayes import NaiveBayes
 from isthmus.exceptions import DataError
@@ -112,3 +113,27 @@ def test_rows_that_do_not_count_as_labelled_weigh_nothing():
     np.testing.assert_array_equal(none.minimise(solver.start()), alone, "expected the source's own minimum")
     all_ = solver.with_pseudo("none", np.array([9, 9]), 40, "a test").minimise(solver.start())
     assert not np.array_equal(all_, alone), "expected rows at the least step to count"
+
+
+@pytest.mark.parametrize(("n", "placed"), [(99, False), (100, True)])
+def test_from_a_hundred_documents_on_an_svm_is_as_sure_as_its_sample_says(n, placed):
+    X, codes = rows_of(2, n=n)
+    model = LinearClassifier("squared_hinge").fit(X, codes)
+    raw = model.block_scores(MemoryBlock("source", lambda: RowBlock.of(X)))[0] / model.inverse_temperature_
+    expected = fit_temperature(raw, codes) if placed else 1.0
+    assert model.inverse_temperature_ == pytest.approx(expected), f"{n} documents"
+    assert LinearClassifier().fit(X, codes).inverse_temperature_ == 1.0, "logistic regression is calibrated by itself"
+
+
+def test_self_training_takes_the_linear_model_that_it_is_given():
+    X, codes = rows_of(3)
+    target, _ = rows_of(3, n=60, seed=1)
+
+    def weights(estimator):
+        passes = CutPasses(X, target, codes, np.array(["a", "b", "c"]), 2)
+        return SelfTrainingTransferClassifier(estimator, max_iter=2).fit_passes(passes).estimator_.coef_
+
+    np.testing.assert_array_equal(weights(None), weights(LinearClassifier(C=10.0, sublinear=True)))
+    assert np.abs(weights(LinearClassifier(C=0.01))).max() < 0.2 * np.abs(weights(None)).max(), (
+        "C=0.01 holds weights down"
+    )

@@ -296,3 +296,80 @@ def test_labelled_rows_are_taken_about_the_mean_of_their_own_source():
     X = np.vstack([rows + np.array([0, 0, 2]), rows + np.random.default_rng(0).normal(0, 0.1, rows.shape)])
     model = ClassNameClassifier().fit(X, [0, 1] * 20 + [-1] * 40)
     np.testing.assert_allclose(model.anchors_[0], -model.anchors_[1], atol=1e-9)
+
+
+@pytest.mark.parametrize("sharpness", [20.0, 2.0])
+def test_documents_are_shared_among_classes_as_sharply_as_was_asked(sharpness):
+    rows = counts(TEXTS)
+    model = ClassNameClassifier(["sport", "business"], feature_names=WORDS, sharpness=sharpness, max_iter=1)
+    model.fit(rows, [None] * 12)
+    alike = unit(unit(rows) - model.mean_) @ model.anchors_.T
+    shares = np.exp(sharpness * alike) / np.exp(sharpness * alike).sum(axis=1, keepdims=True)
+    assert model.history_ == [pytest.approx((shares * alike).sum(axis=1).mean())], f"the first round at {sharpness}"
+    assert model.termination_condition_ == "max_iter", "one round, as asked"
+
+
+def test_a_tolerance_that_any_first_round_keeps_ends_it_there():
+    """In the first round each document's shares change from none to one in all."""
+    for tol, rounds in ((1.01, 1), (1e-3, 2)):
+        model = ClassNameClassifier(["sport", "business"], feature_names=WORDS, tol=tol).fit(counts(TEXTS), [None] * 12)
+        assert model.termination_condition_ == "settled"
+        assert (model.n_iter_ == 1) is (rounds == 1), f"tol={tol} ended after {model.n_iter_} rounds"
+
+
+@pytest.mark.parametrize(("learn", "n", "learned"), [(True, 10, True), (True, 9, False), (False, 12, False)])
+def test_the_last_step_learns_from_ten_documents_on_unless_it_is_left_out(learn, n, learned):
+    model = ClassNameClassifier(["sport", "business"], feature_names=WORDS, learn=learn)
+    rule = model.fit(counts(TEXTS[-n:]), [None] * n).prediction_rule()
+    same = np.allclose(rule.weights, model.centroids_.T)
+    assert same is not learned, f"learn={learn}, {n} documents: weights are the centroids: {same}"
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.3, 1.0])
+def test_names_weigh_what_was_asked_beside_documents(weight):
+    labels = ["C13"] * 2 + [None] * 4 + ["C14"] * 2 + [None] * 4
+    given = {"C13": "goal sport", "C14": "shares market"}
+
+    def anchors(**settings):
+        model = ClassNameClassifier(feature_names=WORDS, **settings).fit(counts(TEXTS), labels)
+        return model.anchors_, model.name_weight_
+
+    documents, names = anchors()[0], anchors(classes=given, name_weight=1.0)[0]
+    found, used = anchors(classes=given, name_weight=weight)
+    assert used == weight
+    expected = unit(weight * names + (1 - weight) * documents)
+    np.testing.assert_allclose(found, expected, atol=1e-12, err_msg=f"names weigh {weight}")
+    assert not np.allclose(names, documents), "the two are told apart"
+
+
+def test_names_may_be_an_array():
+    model = ClassNameClassifier(np.array(["sport", "business"]), feature_names=WORDS).fit(counts(TEXTS), [None] * 12)
+    assert model.transduction_.tolist() == TRUTH
+
+
+def test_several_classes_of_which_nothing_is_known_are_counted():
+    classes = ["sport", "business", "C13", "C14", "C15"]
+    with pytest.warns(IsthmusWarning, match="'C13' and 2 more: its name"):
+        ClassNameClassifier(classes, feature_names=WORDS).fit(counts(TEXTS), [None] * 12)
+
+
+def test_a_row_for_a_class_must_hold_finite_numbers():
+    rows = counts(TEXTS)
+    with pytest.raises(UsageError, match="8 finite numbers") as caught:
+        ClassNameClassifier({"sport": np.full(8, np.nan), "business": rows[6]}).fit(rows, [None] * 12)
+    assert caught.value.code == "length-mismatch"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix])
+def test_contributions_of_words_are_the_score_but_for_what_all_documents_share(form):
+    """Score = power · ((x/|x| − mean) / length · W + b): without mean and b, and about the mean of the classes."""
+    X = counts(TEXTS)
+    model = ClassNameClassifier(["sport", "business"], feature_names=WORDS, random_state=0)
+    rule = model.fit(form(X), [None] * 12).prediction_rule()
+    short = X if rule.components is None else X @ rule.components
+    row = unit(short[:1])[0]
+    length = np.linalg.norm(row - model.mean_)
+    parts = rule.power * ((row / length) @ rule.weights)
+    found = sum(model.term_contributions(form(X)[:1] if form is np.asarray else form(X)[0]).values())
+    np.testing.assert_allclose(found, parts - parts.mean(), atol=1e-9, err_msg="contributions of the first document")
+    assert model.term_contributions(form(np.zeros((1, 8)))) == {}, "a document without a word has none"

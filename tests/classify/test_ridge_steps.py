@@ -123,3 +123,13 @@ def test_labels_of_the_classifier_are_those_of_the_factor_in_any_order(align, mo
     assert mixed.transduction_.tolist() == found.transduction_[order].tolist(), "labels depend on the order of rows"
     scores, other = found.target_scores_, expected.target_scores_
     np.testing.assert_allclose(scores, other, atol=1e-5, err_msg="scores differ from those of the factor")
+
+
+@pytest.mark.parametrize("align", [lambda R: R, centred], ids=["as they are", "centred"])
+@pytest.mark.parametrize("train", [np.arange(45), np.r_[40:5:-1, 60:80]], ids=["run", "scattered"])
+def test_rows_copied_in_several_strips_end_there_too(align, train, monkeypatch):
+    monkeypatch.setattr(ridge_steps, "STRIP", 7)
+    R, Y = align(likeness()), responses(len(train), 2)
+    found = ridge_steps.solve_in_steps(R, ridge_steps.as_run(train), Y, ALPHA)
+    assert found is not None, "strips of seven rows should not keep the steps from the solution"
+    same(found, expected_weights(R, train, Y), "strips of seven rows")

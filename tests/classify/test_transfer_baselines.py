@@ -4,15 +4,17 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus.base import check_transfer_data
+from isthmus.classify.baselines import aligned_features
 from isthmus.classify.baselines.aligned_features import (
     CorrelationAlignment,
     SpectralFeatureAlignment,
     StructuralCorrespondence,
     presence_information,
+    scaled_map,
     top_singular,
 )
 from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
@@ -143,3 +145,37 @@ def test_tradaboost_lowers_wrong_source_rows_by_the_rate_of_the_source():
     wrong = (1 - second) * 40 / (1 - beta)
     assert wrong >= 1
     assert wrong == pytest.approx(round(wrong), abs=1e-9)
+
+
+def test_pivots_are_predicted_from_a_sample_of_many_rows(monkeypatch):
+    """The rows that the seed draws, in their order; ridge regressions on these by scikit-learn."""
+    X, y, domain = two_domains()
+    seen = []
+
+    def note(rows, columns, vectors, gamma):
+        seen.append((rows, columns, vectors))
+        return scaled_map(rows, columns, vectors, gamma)
+
+    monkeypatch.setattr(aligned_features, "_DUAL_ROWS", 60)
+    monkeypatch.setattr(aligned_features, "scaled_map", note)
+    model = StructuralCorrespondence(n_pivots=8, n_components=3, random_state=5).fit(X, y, domain)
+    ((rows, columns, vectors),) = seen
+    drawn = np.random.RandomState(5).choice(rows.shape[0], 60, replace=False)
+    part = rows[np.sort(drawn)].toarray()
+    pivots = (part[:, model.pivots_] != 0).astype(float)
+    ridge = Ridge(alpha=1.0, fit_intercept=False).fit(part[:, columns], pivots - pivots.mean(axis=0))
+    expected = np.linalg.svd(ridge.coef_.T)[0][:, :3]
+    np.testing.assert_allclose(np.abs(vectors.T @ expected), np.eye(3), atol=1e-6, err_msg="directions of 60 rows")
+
+
+@pytest.mark.parametrize("cls", [SpectralFeatureAlignment, StructuralCorrespondence])
+def test_a_single_column_leaves_nothing_to_align(cls):
+    model = cls().fit(np.array([[3.0], [0.0], [2.0], [0.0]]), ["a", "b", None, None])
+    assert model.transduction_.tolist() == ["a", "b", "a", "b"]
+    two = cls().fit(np.array([[3.0, 0], [0, 1], [2, 0], [0, 2]]), ["a", "b", None, None])
+    assert len(two.pivots_) == 1, "of two columns one is the pivot"
+
+
+def test_rows_without_anything_get_the_shares_of_the_classes():
+    model = CorrelationAlignment(C=1.0).fit(np.zeros((6, 3)), ["a", "b", "a", "a", None, None])
+    np.testing.assert_allclose(model.predict_proba(np.zeros((1, 3))), [[0.75, 0.25]], atol=1e-3)

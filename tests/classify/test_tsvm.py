@@ -62,3 +62,11 @@ def test_three_classes_are_taken_one_against_the_rest():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))):
         TransductiveSVM(**wrong).fit([[0.0], [1.0], [2.0]], [0, 1, -1])
+
+
+@pytest.mark.parametrize("turned", [1.0, -1.0])
+def test_pairs_are_as_many_as_the_rarer_sign_has_and_of_the_worst(turned):
+    """Slacks 3, 2.5 and 2 beside a single one of 1.5: only the first can be switched with it."""
+    signs, scores = turned * np.array([1.0, -1.0, 1.0, 1.0]), turned * np.array([-1.0, 0.5, -2.0, -1.5])
+    assert switch_pairs(signs, scores) == 1
+    assert (turned * signs).tolist() == [1.0, 1.0, -1.0, 1.0], "the third has the most slack"

@@ -6,6 +6,7 @@ import json
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -132,7 +133,8 @@ class LabellerClassifier(TransferClassifier):
         self.shares_ = (np.bincount(domains.source_codes, minlength=domains.n_classes) + _PRIOR).astype(float)
         self.shares_ /= self.shares_.sum()
         on_source, known_source = said[:size], known[:size]
-        self.right_ = float(np.mean(on_source.argmax(axis=1)[known_source] == codes[known_source])) if size else 0.0
+        right = on_source.argmax(axis=1)[known_source] == codes[known_source]
+        self.right_ = float(np.mean(right)) if len(right) else 0.0
         self.answered_ = float(np.mean(known[size:]))
         self.graded_ = bool(np.any((said > 0) & (said < 1)))
         self._calibrate(on_source[known_source], codes[known_source], domains.n_classes)
@@ -175,8 +177,9 @@ class LabellerClassifier(TransferClassifier):
             warn(message, code="labeller-failed")
             return np.zeros((len(texts), len(self.classes_))), np.zeros(len(texts), dtype=bool)
         answers = self.labeller(texts)
-        if not hasattr(answers, "__len__") or isinstance(answers, (str, bytes)) or len(answers) != len(texts):
-            given = f"{len(answers):,} answers" if hasattr(answers, "__len__") else type(answers).__name__
+        several = hasattr(answers, "__len__") and not isinstance(answers, (str, bytes))
+        if not several or len(answers) != len(texts):
+            given = f"{len(answers):,} answers" if several else type(answers).__name__
             raise DataError(
                 f"The labeller gave {given} for {len(texts):,} texts; give one for each, None (null) where there is "
                 "none.",
@@ -212,7 +215,7 @@ def _read_answer(answer: Any, number: int) -> Mapping[Any, float]:
     if not isinstance(answer, Mapping):
         return {answer: 1.0}
     shares = list(answer.values())
-    if all(isinstance(share, int | float) and 0 <= share < float("inf") for share in shares) and sum(shares) > 0:
+    if all(isinstance(share, Real) and 0 <= share < float("inf") for share in shares) and sum(shares) > 0:
         return answer
     raise DataError(
         f"The labeller's probabilities for text {number + 1:,} are {shorten(answer)}; give numbers from 0 to 1.",

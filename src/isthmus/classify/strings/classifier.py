@@ -537,11 +537,12 @@ class TransductiveKernelClassifier(TransferClassifier):
             if domains.n_rows <= most or xp is not None:
                 return None
             wanted = LANDMARKS
-            warn(
-                f"{domains.n_rows:,} documents are more than max_exact={most:,}; each is compared with "
-                f"{wanted:,} landmark documents instead of with all. Set n_landmarks or max_exact to choose.",
-                code="approximation",
-            )
+            if wanted < domains.n_rows:
+                warn(
+                    f"{domains.n_rows:,} documents are more than max_exact={most:,}; each is compared with "
+                    f"{wanted:,} landmark documents instead of with all. Set n_landmarks or max_exact to choose.",
+                    code="approximation",
+                )
         if wanted >= domains.n_rows:
             return None
         rng = check_random_state(self.random_state)

@@ -1,0 +1,311 @@
+"""Sizes from which the code goes another way: the answer is the same on both sides of each.
+
+Every constant is set so low that tiny data is on its far side; what a public call gives is compared with what it gives
+under the ordinary value. ``slack`` is 0 where the other way is exact, otherwise how far apart numbers may be.
+"""
+
+import gzip
+import io
+import zipfile
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from isthmus import (
+    FactorDualClassifier,
+    ManifoldDualClassifier,
+    SpectralGraphTransducer,
+    StringKernel,
+    TransductiveCentroidClassifier,
+    TransductiveKernelClassifier,
+)
+from isthmus._math import content
+from isthmus.api import saving
+from isthmus.choose import AccuracyEstimate, candidates
+from isthmus.choose.guaranteed import Belief
+from isthmus.classify.cocc.blocks import Weigher
+from isthmus.corpus import read_collection
+from isthmus.corpus.cells import FormulaEscaper
+from isthmus.corpus.write import join_parquet, write_body, write_rows
+from isthmus.estimator_checks import example_texts
+from isthmus.features import TextVectorizer
+from isthmus.features.blocks import RowBlock
+from isthmus.features.term_chi2 import project_rows
+from isthmus.scale import label_files
+from isthmus.shift.space import joint_space
+
+
+class Case(NamedTuple):
+    """``run`` is given a folder; ``low`` is the low value of each constant."""
+
+    name: str
+    low: dict[str, Any]
+    run: Any
+    slack: float = 0.0
+
+
+# -- what is run: each function makes its data anew, so that nothing is kept from the other side --------------------
+
+
+def word_counts(n=24, width=10):
+    rng = np.random.default_rng(3)
+    topic = np.arange(n) % 2
+    rates = np.where((np.arange(width) % 2) == topic[:, None], 1.5, 0.4)
+    X = rng.poisson(rates)
+    X[:, 0] += 1  # no row is empty
+    return X.astype(float), topic
+
+
+def half_labelled(topic):
+    return [int(code) if i < len(topic) // 2 else -1 for i, code in enumerate(topic)]
+
+
+def centroids(folder):
+    X, topic = word_counts()
+    model = TransductiveCentroidClassifier().fit(X, half_labelled(topic))
+    return [model.predict_proba(X), model.target_proba(X[12:])]
+
+
+NEW = ["kind staff and a fast bike", "slow service there", "a cheap bill", "polite staff"]
+
+
+def strings(folder, **settings):
+    texts, labels, domain = example_texts(n=20)
+    settings = {"ngram_range": (2, 4), "random_state": 0, **settings}
+    model = TransductiveKernelClassifier(**settings).fit(texts, labels, domain)
+    return [model.target_scores_, model.predict_proba(NEW), model.ranking_, model.landmarks_, model.added_]
+
+
+def few_new_texts(kind):
+    def run(folder):
+        texts, labels, domain = example_texts(n=20)
+        model = TransductiveKernelClassifier(kernel=kind, ngram_range=(2, 4), align="mean").fit(texts, labels, domain)
+        rule = model.prediction_rule()
+        return [model.predict_proba(NEW[:3]), rule.scores(NEW[:3]), rule.scores(NEW[:1])]
+
+    return run
+
+
+def kernel_of_texts(kind):
+    def run(folder):
+        texts = example_texts(n=12)[0]
+        kernel = StringKernel(kind, (2, 4))
+        return [kernel.gram(texts), kernel.cross(texts[:5], texts[5:]), kernel.gram(texts, normalize=True)]
+
+    return run
+
+
+def dual(kind, **settings):
+    def run(folder):
+        X, topic = word_counts()
+        settings_ = {"word_labels": {2: 0, 3: 1}, "random_state": 0, **settings}
+        model = kind(**settings_).fit(X, half_labelled(topic))
+        return [model.predict_proba(X), model.word_scores_]
+
+    return run
+
+
+def suggested(folder):
+    X, topic = word_counts()
+    model = ManifoldDualClassifier(word_labels={2: 0}, tol=1e-10, random_state=0).fit(X, half_labelled(topic))
+    rows = model.suggest_words(9)
+    return [[row["column"] for row in rows], [[row["expected_use"], row["expected_change"]] for row in rows]]
+
+
+def spectral(folder):
+    X, topic = word_counts(n=60)
+    model = SpectralGraphTransducer(n_eigenvectors=6, random_state=0).fit(X, half_labelled(topic))
+    return [model.transduction_]
+
+
+def hashed(folder):
+    X = word_counts()[0]
+    X[[0, 5, 23]] = 0
+    rows = sp.csr_matrix(X)
+    noise = content.content_noise(rows, 3, np.random.default_rng(0))
+    return [content.content_keys(X), content.content_keys(rows), noise, content.content_order(rows)]
+
+
+def logarithms(folder):
+    X = sp.csr_matrix(word_counts()[0])
+    return [Weigher().steps(RowBlock.of(X)), Weigher().values(RowBlock.of(X))]
+
+
+def projected(folder):
+    X, _ = word_counts()
+    term_class = np.array([0, 1, -1, 1, 0, 1, 0, -1, 0, 1])
+    return [project_rows(sp.csr_matrix(X), term_class, np.linspace(0.5, 2, 10), 2)]
+
+
+def terms(language, **settings):
+    def run(folder):
+        german = "die Mitarbeiter waren sehr freundlich und das Fahrrad ist nicht mehr so schnell wie früher"
+        texts = [*example_texts(n=12)[0], *(f"{german}, {word}" for word in ("Preis", "Dienst", "Fahrradpreis"))]
+        vectorizer = TextVectorizer(min_df=1, language=language, **settings).fit(texts)
+        new = [*texts[::2], "", german, "wholly unknown"]
+        return [vectorizer.transform(new).toarray()]
+
+    return run
+
+
+def labelled_in_blocks(folder, **settings):
+    texts, labels, domain = example_texts(n=40)
+    with open(folder / "s.csv", "w", encoding="utf-8") as source, open(folder / "t.csv", "w", encoding="utf-8") as aim:
+        source.write("text,topic\n")
+        aim.write("id,text\n")
+        for i, text in enumerate(texts):
+            (source if domain[i] > 0 else aim).write(f"{text},{labels[i]}\n" if domain[i] > 0 else f"d{i},{text}\n")
+    out = folder / "out.csv"
+    files = str(folder / "s.csv"), str(folder / "t.csv"), out
+    with pytest.MonkeyPatch.context() as quiet:
+        quiet.setenv("PYTHONWARNINGS", "ignore")
+        label_files(*files, text="text", label="topic", sample=50, block_rows=9, language="en", **settings)
+    return [out.read_text(encoding="utf-8")]
+
+
+def written(kind):
+    def run(folder):
+        columns = {"id": [f"d{i}" for i in range(7)], "text": ["a, b", "", "c", 'd "e"', None, "=f", "g\nh"]}
+        out = io.BytesIO()
+        write_body(out, kind, columns, FormulaEscaper(True))
+        return [out.getvalue()]
+
+    return run
+
+
+def joined(folder):
+    polars = pytest.importorskip("polars")
+    for number in range(3):
+        polars.DataFrame({"id": [10 * number + i for i in range(5)]}).write_parquet(folder / f"{number}.parquet")
+    join_parquet([folder / f"{number}.parquet" for number in range(3)], folder / "all.parquet")
+    return [polars.read_parquet(folder / "all.parquet")["id"].to_list()]
+
+
+def packed_file(folder):
+    lines = [f"d{i},text number {i}\n".encode() for i in range(40)]
+    parts = [b"id,text\n" + b"".join(lines[:25]), b"".join(lines[25:])]
+    padded = gzip.compress(parts[0]) + gzip.compress(parts[1]) + b"\0" * 9  # two members, and zeros behind them
+    (folder / "t.csv.gz").write_bytes(padded)
+    found = read_collection(folder / "t.csv.gz", text="text")
+    return [found.texts, found.columns]
+
+
+def workbook(folder):
+    pytest.importorskip("xlsxwriter")
+    rows = range(40)
+    write_rows(folder / "t.xlsx", {"id": [f"d{i}" for i in rows], "text": [f"text number {i}" for i in rows]})
+    return [read_collection(folder / "t.xlsx", text="text").texts]
+
+
+def saved_parts(folder):
+    plain, rng = io.BytesIO(), np.random.default_rng(0)
+    parts = {"words": b"staff price " * 400, "noise": rng.bytes(3_000), "none": b""}
+    with zipfile.ZipFile(plain, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    with zipfile.ZipFile(io.BytesIO(saving._packed(plain.getvalue()))) as archive:
+        found = {name: archive.read(name) for name in archive.namelist()}
+        assert found == parts, "a part is what it was, compressed or not"
+        return [found, [archive.getinfo(name).compress_type for name in ("words", "noise")]]
+
+
+def believed(folder):
+    belief = Belief.of(np.linspace(0.99, 0.55, 600), AccuracyEstimate(0.8, 0.7, 0.9))
+    return [belief.errors(np.array([300, 600])), [belief.size]]
+
+
+def placed(folder):
+    """Two texts a side, again and again: a part of them has the directions of all."""
+    source, target = ["kind staff", "cheap price"] * 20, ["kind manager", "fair price"] * 20
+    space = joint_space(source, target, language="en")
+    return [space.vectors @ space.vectors.T]
+
+
+TERMS = "isthmus.features.term_rows."
+STEPS = {"isthmus.classify.strings.kernel_ridge.STEPS_FROM": (1, 1)}
+ROWS = "isthmus.classify.strings."
+CASES = [
+    Case("rows squared", {"isthmus.classify.centroids._BLOCK": 5}, centroids),
+    Case("rows scaled", {"isthmus.classify.rules.BLOCK": 5}, lambda f: strings(f, align="domain")),
+    Case("ridge of features", {ROWS + "kernel_ridge.BLOCK": 5}, lambda f: strings(f, n_landmarks=8), 1e-7),
+    Case("ridge of a kernel", {ROWS + "kernel_ridge.BLOCK": 5}, lambda f: strings(f, transductive=False), 1e-12),
+    Case("ridge in steps", STEPS, lambda f: strings(f, alpha=1e-2), 1e-5),
+    Case("strips of the ridge", STEPS | {ROWS + "ridge_steps.STRIP": 3}, lambda f: strings(f, alpha=1e-2), 1e-5),
+    *(Case(f"few new texts, {kind}", {"isthmus.classify.rules.FEW": 0, ROWS + "classifier.FEW": 0},
+           few_new_texts(kind), 1e-12) for kind in ("presence", "intersection", "spectrum")),
+    *(Case(f"a table of n-grams, {kind}", {"isthmus.features.gram._TABLE": 0}, few_new_texts(kind), 1e-12)
+      for kind in ("presence", "intersection", "spectrum")),
+    *(Case(f"blocks of the kernel, {kind}", {"isthmus.features.gram.BLOCK": 5}, kernel_of_texts(kind))
+      for kind in ("presence", "intersection", "spectrum")),
+    Case("more than are compared whole, fewer than the landmarks", {ROWS + "classifier.MOST_EXACT": 5}, strings),
+    Case("new rows, manifold", {"isthmus.classify.dual.kernels.BLOCK": 5}, dual(ManifoldDualClassifier), 1e-12),
+    Case("new rows, factors", {"isthmus.classify.dual.kernels.BLOCK": 5}, dual(FactorDualClassifier), 1e-12),
+    Case("conjugate gradients", {"isthmus.classify.dual.base.DIRECT_UP_TO": 5},
+         dual(ManifoldDualClassifier, tol=1e-10), 1e-6),
+    Case("words worked out together", {"isthmus.classify.dual.manifold_system.CHUNK": 2}, suggested, 1e-6),
+    Case("directions of a graph", {"isthmus.classify.baselines.sgt._DENSE": 5}, spectral),
+    Case("hashes", {"isthmus._math.content._BLOCK": 4}, hashed),
+    Case("logarithms looked up", {"isthmus.classify.cocc.blocks._LARGEST_TABLE": 1}, logarithms),
+    Case("projection", {"isthmus.features.term_chi2._BLOCK": 5}, projected),
+    *(Case(f"terms of many texts, {name}", {TERMS + "_MANY": 3, TERMS + "_PART": 5}, terms(language, **settings))
+      for name, language, settings in (
+          ("English", "en", {}), ("pairs", "en", {"ngram_range": (1, 2)}), ("pieces", "de", {}),
+          ("two languages", "auto", {}), ("as written", "en", {"stem": False}))),
+    *(Case(f"labels in blocks, {name}", low, lambda f, m=method: labelled_in_blocks(f, method=m))
+      for name, method, low in (
+          ("words forgotten", "nbc", {"isthmus.scale.reading._CACHE_WORDS": -1}),
+          ("terms merged", "logistic", {"isthmus.scale.views._MERGED": 1}),
+          ("pairs merged", "logistic", {"isthmus.scale.views._PAIRS": 3}),
+          ("terms in one part", "nbc", {"isthmus.scale.pieces.TERM_PARTS": 1, "isthmus.scale.views.TERM_PARTS": 1}),
+          ("bytes", "nbc", {"isthmus.corpus.shards.MOST_BYTES": 90}))),
+    *(Case(f"rows written, {kind}", {"isthmus.corpus.write._AT_ONCE": 2}, written(kind)) for kind in ("csv", "tsv")),
+    Case("groups of rows", {"isthmus.corpus.write._ROW_GROUP": 2}, joined),
+    Case("a packed file", {"isthmus.corpus.limits._CHUNK": 7, "isthmus.corpus.limits._PACKED_CHUNK": 5}, packed_file),
+    Case("a workbook", {"isthmus.corpus.limits._CHUNK": 50}, workbook),
+    Case("parts of a model", {"isthmus.api.saving._SAMPLE": 300}, saved_parts),
+    Case("belief", {"isthmus.choose.guaranteed._POINTS": 60}, believed, 0.01),
+    Case("a map", {"isthmus.shift.space._FITTED": 8}, placed, 1e-6),
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_both_sides_of_a_threshold_give_the_same(case, tmp_path, monkeypatch):
+    folders = tmp_path / "ordinary", tmp_path / "low"
+    for folder in folders:
+        folder.mkdir()
+    ordinary = case.run(folders[0])
+    for place, low in case.low.items():
+        module, _, name = place.rpartition(".")
+        assert hasattr(import_module(module), name), f"{place} should be there"
+        monkeypatch.setattr(f"{module}.{name}", low)
+    found = case.run(folders[1])
+    assert len(found) == len(ordinary)
+    for number, (one, other) in enumerate(zip(found, ordinary, strict=True)):
+        what = f"{case.name}: item {number} with {case.low} against the ordinary value"
+        if case.slack and one is not None:
+            np.testing.assert_allclose(one, other, rtol=case.slack, atol=case.slack, err_msg=what)
+        elif isinstance(one, np.ndarray):
+            np.testing.assert_array_equal(one, other, err_msg=what)
+        else:
+            assert one == other, what
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "tried"),
+    [
+        ("MOST_STRINGS", 3, True),
+        ("MOST_STRINGS", 2, False),
+        ("MOST_CHARACTERS", 6, True),
+        ("MOST_CHARACTERS", 5, False),
+    ],
+)
+def test_string_kernels_are_tried_up_to_so_many_texts_and_characters(name, most, tried, monkeypatch):
+    monkeypatch.setattr(candidates, name, most)
+    chosen, left_out = candidates.candidates_for(["ab", "cd", "ef"], None)
+    assert ("strings" in chosen) is tried, f"{name} is {most} for three texts with six characters"
+    assert [row["method"] for row in left_out] == ([] if tried else ["strings"])
+    assert all("3 documents with 6 characters" in row["why"] for row in left_out)
