@@ -5,11 +5,13 @@ import json
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import isthmus
 from isthmus.api.diagnose import Diagnosis
 from isthmus.corpus import load_dataset, load_sample, make_shifted_texts
 from isthmus.exceptions import DataError
+from isthmus.shift import diagnose as diagnose_module
 from isthmus.shift import findings
 from isthmus.shift.diagnose import _verdict, measure_shift
 
@@ -290,3 +292,45 @@ def test_words_alone_keep_no_labels_from_travelling_by_vectors():
         words = [row["severity"] for row in found["findings"] if row["topic"] in ("vocabulary", "what carries over")]
         assert (max(words) == 3) == (not vectors), "with vectors, words decide nothing"
     assert levels == {False: 3, True: 2}
+
+
+def test_groups_that_fit_no_class_are_looked_for_with_the_seed_that_was_named(monkeypatch):
+    """By rows of the same words on both sides, and with the labels of the source's rows."""
+    given = {}
+    counts = sp.csr_matrix(np.random.default_rng(0).integers(0, 3, (130, 6)))
+    labels = np.array(["a", "b"] * 35)
+
+    def compare(source, own, target, *, random_state=0):
+        given["pair"] = source.shape, own.tolist(), target.shape, random_state
+        return "pair"
+
+    def find(pair, rows, names, *, random_state=0):
+        given["groups"] = pair, rows.shape, names, random_state
+        return "groups"
+
+    def simulate(rows, own, names, *, random_state=0):
+        given["played"] = rows.shape, own.tolist(), names, random_state
+        return "played"
+
+    monkeypatch.setattr(diagnose_module, "compare_pair", compare)
+    monkeypatch.setattr(diagnose_module, "find_novel_groups", find)
+    monkeypatch.setattr(diagnose_module, "simulate_on_source", simulate)
+    assert diagnose_module._novelty(counts[:70], labels, counts[70:], "words", 7) == ("groups", "played")
+    assert given == {
+        "pair": ((70, 6), labels.tolist(), (60, 6), 7),
+        "groups": ("pair", (60, 6), "words", 7),
+        "played": ((70, 6), labels.tolist(), "words", 7),
+    }
+
+
+def test_a_language_that_was_named_is_taken_for_that_of_both_sides():
+    source, target = ["the bikes and the bike"] * 30, ["kettle and kettles", "a kettle of kettles"] * 15
+    texts = source, ["a", "b"] * 15, target
+    german = isthmus.diagnose(*texts, language="de")
+    assert german["languages"]["finding"] == "Source: German 100 %; target: German 100 %."
+    words = {
+        language: {row["word"] for row in isthmus.diagnose(*texts, language=language).tables["target_only_words"]}
+        for language in ("en", "other")
+    }
+    assert len(words["en"] & {"kettle", "kettles"}) == 1, "forms of one word in English"
+    assert {"kettle", "kettles"} <= words["other"], "two words where the language has no rules"

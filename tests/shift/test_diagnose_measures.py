@@ -13,6 +13,7 @@ from isthmus.shift.bridges import (
     class_shifted_words,
     log_weights,
     pivot_table,
+    predicted_shares,
     vocabulary_transfer,
     votes_without_word,
 )
@@ -266,3 +267,18 @@ def test_a_run_in_fifty_documents_may_be_copied_and_in_one_more_is_a_form():
     for n, found in ((BOILERPLATE, 1), (BOILERPLATE + 1, 0)):
         source = [np.append(form, 1_000 + number) for number in range(n)]
         assert len(near_duplicates(source, target)) == found, f"the run stands in {n} source documents"
+
+
+def test_shares_are_not_corrected_where_a_class_has_one_document():
+    """Nothing can be held out of it: the shares are those of the labels."""
+    source = sp.csr_matrix(np.array([[1, 0], [1, 0], [1, 0], [0, 1], [0, 1.0]]))
+    target = sp.csr_matrix(np.array([[1, 0], [1, 0], [1, 0], [0, 1.0]]))
+    for n in (4, 5):
+        found = predicted_shares(source[:n], np.array([0, 0, 0, 1, 1])[:n], target, 2)
+        assert found == pytest.approx([0.75, 0.25]), f"{n} source documents"
+
+
+def test_one_class_makes_no_groups_to_compare_with():
+    source, codes = domain(40, seed=0)
+    assert group_facts(source, np.zeros_like(codes), source, 1) is None
+    assert class_shifted_words(source, np.zeros_like(codes), source, np.arange(source.shape[1]), ["a"]) == []

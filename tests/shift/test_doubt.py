@@ -164,3 +164,12 @@ def test_what_a_labelling_does_not_keep_is_named(noisy):
     row = min(wrong)
     with pytest.raises(UsageError, match="made with extra texts"):
         result.teach(source_labels={"document": [row + 1], "true_label": [wrong[row]]})
+
+
+def test_without_a_seed_labels_are_doubted_as_with_the_first():
+    counts, codes = two_topics(60)
+    given, _ = flipped(codes, 0.1)
+    none, first, other = (doubt_labels(counts, given, 2, random_state=seed) for seed in (None, 0, 3))
+    assert none.rows.tolist() == first.rows.tolist()
+    np.testing.assert_array_equal(none.support, first.support, err_msg="the folds are those of seed 0")
+    assert not np.array_equal(first.support, other.support), "another seed, other folds"

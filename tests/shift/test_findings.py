@@ -310,3 +310,24 @@ def test_doubtful_source_labels(noise, low, severity):
 
 def test_labels_that_cannot_be_judged_are_not_doubted():
     assert findings.doubt_finding(None)["severity"] == 0
+
+
+def test_of_many_languages_the_first_four_are_shown():
+    shares = {"en": 0.5, "de": 0.2, "fr": 0.15, "es": 0.1, "it": 0.05}
+    row = findings.language_finding(shares, {"en": 1.0}, 0.9)
+    assert row["finding"] == "Source: English 50 %, German 20 %, French 15 %, Spanish 10 %; target: English 100 %."
+
+
+def test_labels_that_are_wrong_but_cannot_be_named_are_no_list_to_read():
+    row = findings.doubt_finding(SimpleNamespace(rows=[], noise=0.2, low=0.15, high=0.3))
+    assert row["severity"] == 0
+    assert row["advice"].startswith("Nothing urgent.")
+    assert "0 labels are doubtful" in row["finding"]
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_side_without_letters_has_no_language(side):
+    sides = [["das ist ein guter Tag und die Sonne scheint"] * 40, ["this is a good day and the sun shines"] * 40]
+    assert findings.two_languages(*sides) == ("de", "en")
+    sides[side] = ["12 34", "5.6"] * 20
+    assert findings.two_languages(*sides) is None

@@ -311,3 +311,142 @@ def test_documents_that_have_a_class_leave_their_group():
     assert left.membership.tolist() == [-1, -1, -1, -1, 0, 0, -1]
     assert found.assign(np.zeros((3, 1))).tolist() == [0, 1, -1]
     assert left.assign(np.zeros((3, 1))).tolist() == [-1, 0, -1], "numbers of the learner count, not of those left"
+
+
+def test_a_group_of_which_half_has_a_class_stays():
+    """It goes with most of its documents; a labelling without a learner, or without groups, puts texts into none."""
+    group = NovelGroup("first", [], 4, 0.4, 0.3, 0.5, "a", 0.1)
+    found = Novelty([group], np.array([0, 0, 0, 0, -1]))
+    left = found.without(np.array([True, True, False, False, False]))
+    assert [one.name for one in left.groups] == ["first"]
+    assert left.membership.tolist() == [-1, -1, 0, 0, -1]
+    assert found.without(np.array([True, True, True, False, False])).groups == []
+    rows = np.zeros((3, 1))
+    assert found.assign(rows).tolist() == [-1] * 3, "nothing was learned about it"
+    learner = SimpleNamespace(predict=lambda rows: np.array([2, 2, 0]))
+    assert Novelty([], np.zeros(0), learner=learner, n_classes=2).assign(rows).tolist() == [-1] * 3
+
+
+def test_of_one_class_and_of_few_documents_no_group_is_looked_for():
+    for n_classes, n_source, n_target in ((1, 60, 60), (2, 59, 60), (2, 60, 59)):
+        pair = SimpleNamespace(
+            classes=np.array(["a", "b"])[:n_classes], source=np.zeros((n_source, 2)), target=np.zeros((n_target, 2))
+        )
+        found = find_novel_groups(pair, None, [])
+        assert (found.groups, found.membership.tolist(), found.facts) == ([], [-1] * n_target, {})
+
+
+@pytest.mark.parametrize(("given", "seed"), [(None, 0), (0, 0), (5, 5)])
+def test_the_seed_begins_the_search_for_groups(monkeypatch, given, seed):
+    seeds = []
+    monkeypatch.setattr(novelty, "start_points", lambda target, n_classes, seed: seeds.append(seed) or [])
+    monkeypatch.setattr(novelty, "leave_out", lambda pair: novelty.LeftOut())
+    rows = np.random.default_rng(0).normal(size=(60, 3))
+    codes = np.arange(60) % 2
+    pair = SimpleNamespace(classes=np.array(["a", "b"]), source=rows, target=rows, codes=codes)
+    assert find_novel_groups(pair, None, [], random_state=given).groups == []
+    assert seeds == [seed]
+
+
+def test_a_second_group_must_pass_the_stricter_test(monkeypatch):
+    asked = []
+
+    def first_alone(facts, cases):
+        asked.append(cases)
+        return len(asked) <= 2  # once before the next group is looked at, and once with it
+
+    monkeypatch.setattr(novelty, "is_novel", first_alone)
+    monkeypatch.setattr(novelty, "mixed", lambda *given: -np.inf)
+    known = {"bikes": 25, "staff": 25, "price": 25}
+    found = search(known, {**known, "food": 20})[0]
+    assert len(found.groups) == 1
+    assert asked[:2] == [novelty.CASES] * 2
+    assert asked[2:]
+    assert all(cases is FURTHER for cases in asked[2:])
+
+
+def test_where_the_rest_explains_nothing_the_next_gain_is_none(monkeypatch):
+    fit = novelty.Fit(np.array([0, 1, 1]), np.zeros((3, 2)), np.zeros((2, 2)), np.zeros(2))
+    pair = SimpleNamespace(source=None, codes=None, target=np.eye(3)[:, :2])
+    asked = []
+
+    def further(source, codes, target, starts, fixed=()):
+        asked.append(np.array(fixed).tolist())
+        return [(0.3, fit), (0.1, fit)] if len(asked) > 1 else []
+
+    monkeypatch.setattr(novelty, "further_groups", further)
+    assert novelty.second_gain(pair, [], fit) == 0.0
+    assert novelty.second_gain(pair, [], fit, [np.ones(2)]) == 0.3, "the largest"
+    assert asked == [[[0.0, 0.5]], [[1.0, 1.0], [0.0, 0.5]]], "beside the group itself and those before it"
+    monkeypatch.undo()
+    monkeypatch.setattr(novelty, "settle", lambda *given: None)
+    assert further_groups(None, None, pair.target, [np.ones(2)]) == [], "a fixed centre that lost its documents"
+
+
+def test_further_centres_begin_at_clusters_of_five_documents(monkeypatch):
+    monkeypatch.setattr(novelty, "quiet_kmeans", lambda rows, n, **options: np.repeat([0, 1], [5, 4]))
+    target = np.arange(18.0).reshape(9, 2)
+    starts = novelty.start_points(target, 2, 0)
+    assert [start.tolist() for start in starts] == [[4.0, 5.0]], "the mean of the first five; of four none begins"
+
+
+@pytest.mark.parametrize(("n", "found"), [(5, True), (4, False)])
+def test_classes_of_five_target_documents_show_what_is_left_out(n, found):
+    rows, names = np.repeat(np.eye(3), 6, axis=0), np.repeat(["a", "b", "c"], 6)
+    target = np.repeat(np.eye(3), n, axis=0)
+    pair = compare_pair(sp.csr_matrix(rows), names, sp.csr_matrix(target))
+    shown = leave_out(dataclasses.replace(pair, source=rows, target=target))
+    assert (shown.distance > 1.0) is found
+    assert (shown != novelty.LeftOut()) is found
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_group_of_two_documents_needs_no_confirmation(n):
+    """Two cannot be divided among three parts; three are confirmed by what was learned from the other parts."""
+    places = np.repeat([0, 1, 2], [6, 6, n])
+    rows = sp.csr_matrix(np.eye(3)[places])
+    fit = novelty.Fit(places, np.zeros((len(places), 3)), np.zeros((3, 3)), np.zeros(3))
+    pair = SimpleNamespace(classes=np.array(["a", "b"]))
+    found = novelty._announce(pair, rows, ["x", "y", "soup"], fit, [{"nearest": 1, "similarity": -0.2}], {"first": 1.0})
+    (group,) = found.groups
+    assert (group.name, group.size, group.share) == ("soup", n, pytest.approx(n / (12 + n)))
+    assert (group.nearest_class, group.similarity) == ("b", 0.0)
+    assert found.membership.tolist() == [-1] * 12 + [0] * n
+    assert found.facts == {"first": 1.0}
+    assert found.assign(sp.csr_matrix(np.eye(3))).tolist() == [-1, -1, 0]
+
+
+def test_nothing_inside_has_no_typical_words():
+    assert typical_words(sp.csr_matrix(np.eye(3)), np.zeros(3, dtype=bool), ["a", "b", "c"]) == []
+
+
+def test_played_on_the_source_the_four_largest_classes_are_left_out_in_turn(monkeypatch):
+    """And then none; the seed goes along."""
+    sizes = {"a": 30, "b": 50, "c": 40, "d": 60, "e": 20, "f": 70}
+    labels = np.repeat(list(sizes), list(sizes.values()))
+    rows = sp.csr_matrix(np.random.default_rng(0).random((len(labels), 4)))
+    asked = []
+
+    def compare(source, names, target, *, vectors=None, random_state=0):
+        asked.append((sorted(set(sizes) - set(names.tolist())), random_state, source.shape[0] == len(names)))
+        return names
+
+    def find(names, target_rows, words, *, random_state=0):
+        asked[-1] += (random_state, words)
+        return SimpleNamespace(membership=np.full(target_rows.shape[0], 0 if "f" not in names else -1))
+
+    monkeypatch.setattr(novelty, "compare_pair", compare)
+    monkeypatch.setattr(novelty, "find_novel_groups", find)
+    found = simulate_on_source(rows, labels, ["w"], random_state=7)
+    assert asked == [(left, 7, True, 7, ["w"]) for left in (["f"], ["d"], ["b"], ["c"], [])]
+    assert found == {"power": 0.25, "false_alarm": 0.0, "classes": 4.0}
+
+
+@pytest.mark.parametrize(("smallest", "played"), [(6, True), (5, False)])
+def test_classes_of_six_documents_can_be_played_with(monkeypatch, smallest, played):
+    labels = np.repeat(["a", "b", "c"], [120, 120, smallest])
+    rows = sp.csr_matrix(np.random.default_rng(0).random((len(labels), 4)))
+    monkeypatch.setattr(novelty, "compare_pair", lambda *given, **options: None)
+    none = np.full(len(labels) // 2, -1)
+    monkeypatch.setattr(novelty, "find_novel_groups", lambda *given, **options: SimpleNamespace(membership=none))
+    assert (simulate_on_source(rows, labels, []) is not None) is played
