@@ -1,14 +1,16 @@
 import re
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import isthmus
 from isthmus.api import cluster as cluster_module
 from isthmus.clustering.guidance import GuidanceEstimate
 from isthmus.corpus import load_sample
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, MissingExtraError, UsageError
 
 STAFF = ["kind staff helped", "polite staff smiled", "rude manager shouted", "staff was friendly"]
 BIKES = ["great bike engine", "fast bike gears", "loud engine noise", "bike brakes squeak"]
@@ -148,3 +150,65 @@ def test_the_source_is_judged_at_the_weight_that_it_has(guidance):
     """By hand: α·Mab + (1 − α)·Cab, equation (5) of the paper, less Cab."""
     ahead = isthmus.cluster(*PAIR, 3, guidance=guidance).guidance_estimate
     assert ahead.expected == pytest.approx(guidance * (ahead.matchability - ahead.clusterability))
+
+
+@pytest.mark.parametrize("judged", [True, False])
+def test_the_plain_card_names_what_is_new_and_what_the_source_is_worth(result, judged, monkeypatch):
+    def missing(result):
+        raise MissingExtraError("A card needs jinja2.", code="missing-extra")
+
+    monkeypatch.setattr("isthmus.report.cluster_card", missing)
+    estimate = GuidanceEstimate(True, 0.1, 0.2, 0.3, 0.3, 0.3, "The source is worth it.")
+    card = replace(result, guidance_estimate=estimate if judged else None)._repr_html_()
+    (new,) = [name for name, match in zip(result.names, result.alignment, strict=True) if match.group is None]
+    known = next(name for name in result.names if name != new)
+    facts = card.partition("</bdi> ")[0]
+    assert new in facts, "the new group is named"
+    assert ("The source is worth it." in card) is judged
+    alone = replace(result, alignment=[result.alignment[result.names.index(known)]] * 3, guidance_estimate=None)
+    assert "none" in alone._repr_html_(), "no group is new"
+
+
+def test_a_page_and_a_grouping_are_replaced_where_that_is_asked_for(result, tmp_path):
+    path = result.report(tmp_path / "clusters.html")
+    path.write_text("old", encoding="utf-8")
+    with pytest.raises(DataError, match=r"clusters\.html"):
+        result.report(path)
+    assert result.report(path, force=True) == path
+    assert "staff" in path.read_text(encoding="utf-8")
+
+
+def look_ahead(monkeypatch, *, filled=6, guidance=0.5, clusters=3, aligner="aligner", shared="aligner", seed=7):
+    """What the estimate of the source's worth is asked for; None where it is not asked."""
+    asked = []
+    monkeypatch.setattr(cluster_module, "prepare", lambda *given, **kept: SimpleNamespace(aligner=shared))
+
+    def estimate(prepared, **options):
+        asked.append(options)
+        return "worth it"
+
+    monkeypatch.setattr(cluster_module, "estimate_guidance_gain", estimate)
+    kept = dict.fromkeys(("contexts", "context_counts", "own_words", "min_contrast"))
+    model = SimpleNamespace(
+        guidance_=guidance, _aligner=aligner, n_clusters_=clusters, classes_=np.array(["a", "b"]), **kept
+    )
+    rows = sp.csr_matrix(np.vstack([np.eye(4), np.eye(8)[:, :4][:filled] + 1, np.zeros((2, 4))]))
+    groups = np.array(["a", "b", "a", None, *[None] * (filled + 2)], dtype=object)
+    found = cluster_module._look_ahead(model, rows, groups, np.ones(4, dtype=int), seed)
+    assert (found == "worth it") == bool(asked)
+    return asked[0] if asked else None
+
+
+def test_the_worth_of_the_source_is_estimated_as_the_grouping_was_made(monkeypatch):
+    asked = look_ahead(monkeypatch)
+    assert asked == {"n_clusters": 3, "guidance": 0.5, "n_init": 3, "random_state": 7}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [{"guidance": 0}, {"aligner": None}, {"clusters": 1}, {"filled": 2}, {"shared": None}],
+    ids=["no guidance", "no shared word", "one cluster", "fewer texts than clusters", "none among labelled texts"],
+)
+def test_where_the_source_takes_no_part_its_worth_is_not_estimated(monkeypatch, what):
+    assert look_ahead(monkeypatch, **what) is None
+    assert look_ahead(monkeypatch, filled=3) is not None, "as many texts as clusters are enough"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import DataError, IsthmusError, UsageError
 
 SOURCE = {"comment": ["kind staff", "great bike", "polite staff", "fast bike"] * 3, "topic": ["staff", "product"] * 6}
 TARGET = {"nr": ["a", "b", "c"], "comment": ["rude staff", "slow bike", None], "label": ["x", "y", "z"]}
@@ -166,3 +166,37 @@ def test_names_of_files_and_lists_beside_a_frame_are_refused_in_a_sentence():
         isthmus.label("cars.csv", "dealers.csv")
     with pytest.raises(UsageError, match="Data frames and other collections were given together"):
         isthmus.label(make("pandas", SOURCE), TARGET["comment"], method="nbc", text="comment", label="topic")
+
+
+@pytest.mark.parametrize("option", [{"label": "topic"}, {"id": "nr"}], ids=["label", "id"])
+def test_columns_are_not_named_where_there_is_no_frame(option):
+    with pytest.raises(UsageError, match="name columns of data frames, and none was given"):
+        isthmus.label(SOURCE["comment"], SOURCE["topic"], ["rude staff"], **option)
+
+
+def test_a_frame_without_a_source_is_labelled_by_names_of_classes():
+    """Its label is no category, as there is no source whose label could have been one."""
+    classes = {"staff": "kind, polite, staff", "product": "bike, fast"}
+    target = make("pandas", TARGET)
+    result = isthmus.label(None, target, text="comment", id="nr", classes=classes, embed=False)
+    lists = isthmus.label(None, None, [*TARGET["comment"][:2], ""], classes=classes, embed=False)
+    assert result.labels.tolist() == lists.labels.tolist()
+    assert result.ids == TARGET["nr"]
+    assert str(result.to_frame()["label"].dtype) != "category"
+
+
+def test_lists_beside_frames_and_more_than_two_are_refused():
+    source, target = make("polars", SOURCE), make("polars", TARGET)
+    for given in ((SOURCE["comment"], target), (source, SOURCE["topic"], target), (source, target, target)):
+        with pytest.raises(UsageError, match="given together"):
+            isthmus.label(*given)
+
+
+def test_the_name_of_a_file_is_said_wherever_it_stands():
+    with pytest.raises(UsageError, match=r"'dealers\.csv' was given, and texts are expected"):
+        isthmus.label(SOURCE["comment"], "dealers.csv")
+    with pytest.raises(UsageError, match=r"run isthmus diagnose SOURCE TARGET in a terminal"):
+        isthmus.diagnose("cars.csv", "dealers.csv")
+    with pytest.raises(IsthmusError) as caught:
+        isthmus.label("cars.csv", SOURCE["topic"], target_texts=SOURCE["comment"])
+    assert "read a file with" not in str(caught.value), "three collections were given: one of them is no list"

@@ -1,8 +1,10 @@
 """What Python users give: missing texts, one string, one list twice, answers of every kind; refused in its words."""
 
 import ast
+import json
 import re
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,9 @@ import polars as pl
 import pytest
 
 import isthmus
+from isthmus.api.hands import compare_hands
 from isthmus.corpus import make_shifted_texts, write_rows
-from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
+from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 from isthmus.report.hero import class_table
 from isthmus.request import in_flags
 
@@ -218,3 +221,125 @@ def test_no_group_is_no_number_of_groups(result):
     many = isthmus.label(SOURCE, LABELS, TARGET * 6, method="nbc")
     with pytest.raises(IsthmusError, match="n_clusters: 0; give a whole number from 1"):
         many.split("staff", 0)
+
+
+@pytest.mark.parametrize("i", [4, -5, 0.5, "0"])
+def test_documents_that_are_not_there_have_no_reasons(result, i):
+    with pytest.raises(IsthmusError, match="there are 4 documents; number them from 0"):
+        result.reasons(i)
+    assert result.reasons(-4) == result.reasons(0), "the first, counted from the end"
+    assert result.reasons(-1) == result.reasons(3)
+
+
+def test_as_many_reasons_as_are_asked_for(result):
+    with pytest.raises(IsthmusError, match=re.escape("top=2.5; give a whole number from 0, or None for all terms")):
+        result.reasons(0, top=2.5)
+    assert result.reasons(0, top=0) == []
+    assert len(result.reasons(0, top=1)) == 2, "one for each class"
+    assert result.reasons(0, top=None) == result.reasons(0, top=99)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, "3"])
+def test_steps_of_a_budget_are_a_whole_number(result, steps):
+    with pytest.raises(IsthmusError, match=re.escape(f"steps={steps!r}; give a whole number from 1")):
+        result.budget_curve(steps)
+    assert [row["documents"] for row in result.budget_curve(1)] == [0, 4]
+
+
+def test_questions_without_documents_are_no_questions(result):
+    for table in ({}, {"text": ["rude staff"]}):
+        with pytest.raises(IsthmusError, match="give a number of documents, or the questions"):
+            result.forecast(table)
+
+
+def test_later_texts_say_that_nothing_is_expected_of_them(result):
+    assert "expected accuracy not estimated" in repr(result.label_new(["kind staff"]))
+
+
+def test_a_sample_without_a_number_goes_by_the_margin():
+    """Five points where nothing is said, in a population of 400, from the end of the expectation nearest to a half."""
+    made = make_shifted_texts(60, 400, n_classes=2, random_state=0)
+    many = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc", language="en")
+    many.expected_accuracy = isthmus.choose.AccuracyEstimate(0.9, 0.8, 0.95)
+    for margin, given in ((0.05, {}), (0.1, {"margin": 0.1})):
+        n = isthmus.choose.sample_size(margin, accuracy=0.8, population=400)
+        assert len(many.sample(**given)["document"]) == n, f"as many as a margin of {margin} takes"
+    first, second = (many.sample(20, budget=0.2, random_state=seed)["document"] for seed in (0, 3))
+    assert first != second, "the seed decides which are drawn for a budget, too"
+    surest = many.sample(40, budget=0.2, random_state=3)
+    assert surest["document"][:20] == second, "a larger draw begins with the smaller one"
+    truths = many.labels[np.array(surest["document"]) - 1].tolist()
+    many.settings["error_budget"] = 0.25
+    found = many.check({**surest, "true_label": truths})
+    assert found.guarantee.budget == 0.25, "a sample of the surest is checked for the budget of the run"
+
+
+def test_hands_of_a_table_are_compared_where_one_is_given(result):
+    table = {"document": [1, 1, 2], "true_label": ["staff", "product", "product"], "by": ["Ann", "Bob", "Ann"]}
+    found = result.check_hands(table)
+    assert [(row["hand"], row["answers"]) for row in found.hands] == [("Ann", 2), ("Bob", 1), ("isthmus", 2)]
+    with pytest.raises(IsthmusError, match="come from one hand"):
+        result.check_hands({**table, "by": ["Ann"] * 3, "document": [1, 2, 3]})
+
+
+def test_a_widget_is_given_the_questions_that_were_asked_for(result, monkeypatch):
+    given = []
+    monkeypatch.setattr("isthmus.api.label.review", lambda labelled, columns: given.append((labelled, columns)))
+    result.review(2)
+    result.review(3, suggest=True)
+    assert [labelled is result for labelled, _ in given] == [True, True]
+    assert [len(columns["document"]) for _, columns in given] == [2, 3]
+    assert [{"label", "confidence"} <= set(columns) for _, columns in given] == [False, True], "labels are suggested"
+    assert [columns == result.ask(n, suggest=n == 3) for n, (_, columns) in zip((2, 3), given, strict=True)] == [
+        True
+    ] * 2
+
+
+def test_columns_of_the_table_that_was_read_break_shares_down(result, monkeypatch):
+    """By the name of a column: of the file that came in, where no frame did."""
+    kept = replace(result, input_table=json.dumps({"cells": {"shop": ["north", "south"] * 2}}))
+    assert {row["value"] for row in kept.class_shares(by="shop")} == {"north", "south"}
+    with pytest.raises(UsageError, match="'shops' is not a column of the target; it has shop"):
+        kept.class_shares(by="shops")
+    with pytest.raises(UsageError, match="its columns are not known; give one value per text"):
+        result.class_shares(by="shop")
+    given = []
+    monkeypatch.setattr("isthmus.report.write_label_report", lambda *what, **options: given.append((what[1], options)))
+    kept.report("page.html", by="shop")
+    kept.report("page.html", force=True, by={"own": (1, 2, 3, 4)})
+    kept.report("page.html")
+    assert given == [
+        ("page.html", {"force": False, "by": ("shop", ["north", "south"] * 2)}),
+        ("page.html", {"force": True, "by": ("own", [1, 2, 3, 4])}),
+        ("page.html", {"force": False, "by": None}),
+    ]
+
+
+def test_a_budget_of_nothing_leaves_the_whole_list_to_read(result):
+    for budget in (0.0, 1.0):
+        strict = replace(
+            result,
+            settings={**result.settings, "error_budget": budget},
+            expected_accuracy=isthmus.choose.AccuracyEstimate(0.9, 0.8, 0.95),
+            needs_review=np.array([True, True, False, True]),
+        )
+        step = strict.next_step()
+        assert (step.read, step.now, step.then, step.at_random) == (3, 3, 0, False)
+
+
+def test_hands_that_never_met_are_not_said_to_agree():
+    """Ann and Bob answered no document in common; what both call the same has no kappa."""
+    entries = [
+        {"row": 7, "label": "x", "by": "Bob"}, {"row": 2, "label": "x", "by": "Ann"},
+        {"row": 5, "label": "y", "by": "Ann"}, {"row": 3, "label": "x", "by": "Bob"},
+    ]  # fmt: skip
+    labels = ["y", "y", "x", "x", "y", "x", "y", "x"]
+    found = compare_hands(entries, labels)
+    pairs = {(row["first"], row["second"]): row for row in found.pairs}
+    assert pairs["Ann", "Bob"] == {"first": "Ann", "second": "Bob", "documents": 0, "agreed": 0.0, "kappa": None}
+    with_methods = pairs["Ann", "isthmus"], pairs["Bob", "isthmus"]
+    assert [row["agreed"] for row in with_methods] == [0.5, 1.0], "of documents 2 and 5 one, of 3 and 7 both"
+    assert [row["kappa"] for row in with_methods] == [0.0, None], "one label alone leaves nothing to chance"
+    said = str(found).splitlines()
+    assert "  Ann and Bob: agree in 0% of 0 documents" in said, said
+    assert "  Ann and isthmus: agree in 50% of 2 documents (kappa 0.00)" in said, said

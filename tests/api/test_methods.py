@@ -5,10 +5,16 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 import isthmus
-from isthmus.api.methods import adapt_estimator, build_method
+from isthmus.api.methods import (
+    adapt_estimator,
+    build_method,
+    check_takes_classes,
+    read_parameters,
+    set_parameters,
+)
 from isthmus.base import TransferClassifier
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
@@ -109,6 +115,13 @@ class Mute(ClassifierMixin, BaseEstimator):
         return self
 
 
+class Fitted:
+    """Can be fitted, and is no estimator."""
+
+    def fit(self, X, y, sample_domain=None):
+        return self
+
+
 class Forgetful(Mute):
     def predict_proba(self, X):
         return np.full((X.shape[0], 2), 0.5)
@@ -123,6 +136,8 @@ class Forgetful(Mute):
         (isthmus.CrossGuidedKMeans(), "CrossGuidedKMeans has no predict_proba"),
         (Mute(), "Mute has no predict_proba"),
         (Forgetful(), "Forgetful has no transduction_ after fit"),
+        (Pipeline([]), "Pipeline does not take sample_domain"),
+        (Fitted(), "method is Fitted; give the name of a recipe"),
         (None, "method is NoneType; give the name of a recipe"),
         (3, "method is int; give the name of a recipe"),
         (["cocc"], "method is list"),
@@ -148,3 +163,43 @@ def test_names_still_work():
     with pytest.raises(UsageError) as caught:
         build_method("nbd")
     assert caught.value.code == "unknown-method"
+
+
+class Callable(isthmus.TransductiveSVM):
+    """An estimator that can also be called."""
+
+    def __call__(self, texts):
+        raise AssertionError("an estimator is fitted, not asked as a labeller")
+
+
+class Plain(BaseEstimator):
+    """Says nothing about what its parameters may be."""
+
+    def __init__(self, size=1):
+        self.size = size
+
+
+def test_an_estimator_that_can_be_called_is_no_labeller():
+    assert label(Callable()).method == "Callable"
+
+
+def test_an_estimator_that_states_no_limits_takes_any_value():
+    estimator = Plain()
+    set_parameters(estimator, {"size": "large"}, "plain")
+    assert estimator.size == "large"
+    with pytest.raises(UsageError, match="did you mean size"):
+        set_parameters(estimator, {"sise": 2}, "plain")
+
+
+@pytest.mark.parametrize("typed", ["=5", "max_iter", "="])
+def test_a_typed_parameter_has_a_name_and_a_value(typed):
+    with pytest.raises(UsageError, match="has no value; give NAME=VALUE"):
+        read_parameters([typed])
+
+
+def test_names_of_classes_are_for_methods_that_read_them():
+    check_takes_classes("auto")
+    check_takes_classes("names")
+    for method in ("nbc", isthmus.TransductiveSVM()):
+        with pytest.raises(UsageError, match="does not read names of classes"):
+            check_takes_classes(method)
