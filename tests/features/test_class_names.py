@@ -3,7 +3,7 @@
 import pytest
 
 from isthmus.exceptions import UsageError
-from isthmus.features.class_names import read_classes, read_name, split_description, without_words
+from isthmus.features.class_names import class_texts, read_classes, read_name, split_description, without_words
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,7 @@ from isthmus.features.class_names import read_classes, read_name, split_descript
         ("Économie", "économie"),
         ("money-fx", "money foreign exchange"),
         ("体育", "体育"),
+        ("水", "水"),
         ("covid19", "covid"),
         ("sport sport", "sport"),
         ("positive", "positive"),
@@ -66,3 +67,11 @@ def test_other_forms_are_refused(classes):
     with pytest.raises(UsageError) as caught:
         read_classes(classes)
     assert caught.value.code == "bad-parameter"
+
+
+def test_a_class_given_twice_with_the_same_words_is_one_class():
+    assert class_texts(["law: court", "law: court", "sport", "sport", 3, 3]) == {"law": "court", "sport": "", 3: ""}
+    with pytest.raises(UsageError, match="'law' is given twice"):
+        class_texts(["law: court", "law: judge"])
+    with pytest.raises(UsageError, match="'law' is given twice"):
+        class_texts(["law: court", "law"])

@@ -116,3 +116,9 @@ def test_contexts_of_many_documents_are_those_of_all_blocks(monkeypatch):
     found = window_contexts(documents, documents[:3], WORDS, np.arange(5), window=2)
     np.testing.assert_array_equal(found.source.toarray(), slow_window(documents, 2))
     np.testing.assert_array_equal(found.target.toarray(), slow_window(documents[:3], 2))
+
+
+def test_a_number_of_context_words_is_kept_to():
+    source = sp.csr_matrix([[1, 1, 1], [1, 1, 0], [1, 0, 0]])
+    assert document_contexts(source, source, limit=2).columns.tolist() == [0, 1], "the most frequent ones"
+    assert document_contexts(source, source).columns.tolist() == [0, 1, 2]

@@ -13,7 +13,15 @@ from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusError, MissingExtraError, UsageError
 from isthmus.features import TextEmbedder, embed_texts, static_vectors
 from isthmus.features import embeddings as module
-from isthmus.features.embeddings import ModelEmbedder, VectorCache, VectorTable, has_static_vectors, resolve_embedder
+from isthmus.features.embeddings import (
+    ModelEmbedder,
+    VectorCache,
+    VectorKernel,
+    VectorTable,
+    check_vectors,
+    has_static_vectors,
+    resolve_embedder,
+)
 from isthmus.features.static_vectors import package_file
 
 static = pytest.mark.skipif(not has_static_vectors(), reason="extra embed is not installed")
@@ -243,3 +251,70 @@ def test_safetensors_are_read_without_their_package(tmp_path):
 def test_infinite_vectors_are_refused():
     with pytest.raises(IsthmusError, match="NaN or inf"):
         embed_texts(["a"], lambda texts: [[np.inf]])
+
+
+def test_of_kept_vectors_those_of_the_texts_asked_for_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path))
+    cache = VectorCache("abc")
+    cache.write(["one", "two", "three"], np.array([[1.0, 0], [2, 0], [3, 0]]))
+    cache.write(["four"], np.array([[4.0, 0]]))
+    found = cache.read(["three", "four", "five"])
+    assert {text: vector.tolist() for text, vector in found.items()} == {"three": [3, 0], "four": [4, 0]}
+
+
+def test_vectors_are_kept_in_the_folder_of_the_system_or_the_person(tmp_path, monkeypatch):
+    monkeypatch.delenv("ISTHMUS_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert VectorCache("abc").folder == tmp_path / "cache" / "isthmus" / "vectors" / "abc"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert VectorCache("abc").folder == tmp_path / ".cache" / "isthmus" / "vectors" / "abc"
+    monkeypatch.setenv("ISTHMUS_CACHE", str(tmp_path / "own"))
+    assert VectorCache("abc").folder == tmp_path / "own" / "vectors" / "abc"
+
+
+@pytest.mark.parametrize(
+    ("vectors", "what"),
+    [
+        (np.ones(2), r"\(2,\)"),
+        (np.ones((3, 2)), r"\(3, 2\)"),
+        (np.ones((2, 0)), r"\(2, 0\)"),
+        ([1.0, 2.0], "list"),
+        ([[1.0], ["one"]], "list"),
+        (None, "NoneType"),
+    ],
+    ids=["a row", "too many", "no numbers", "numbers", "words", "nothing"],
+)
+def test_what_is_no_row_of_numbers_for_each_text_is_refused(vectors, what):
+    with pytest.raises(DataError, match=f"The vectors are {what}; give .* each of 2 texts") as caught:
+        check_vectors(vectors, 2)
+    assert caught.value.code == "length-mismatch"
+
+
+def write_tensors(path, tensors, body):
+    header = json.dumps({"__metadata__": {"format": "pt"}, **tensors}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + body)
+
+
+def test_of_safetensors_the_bytes_of_the_matrix_are_read_in_their_precision(tmp_path):
+    path = tmp_path / "w.safetensors"
+    matrix = np.arange(6, dtype=np.float32).reshape(3, 2) / 7
+    write_tensors(
+        path, {"w": {"dtype": "F32", "shape": [3, 2], "data_offsets": [8, 32]}}, b"\1" * 8 + matrix.tobytes() + b"\2"
+    )
+    np.testing.assert_array_equal(static_vectors.read_safetensors(path), matrix)
+    one = {"dtype": "F32", "shape": [1, 1], "data_offsets": [0, 4]}
+    for tensors in ({"a": one, "b": one}, {"a": {**one, "dtype": "I32"}}, {}):
+        write_tensors(path, tensors, b"\0" * 4)
+        with pytest.raises(DataError, match="no single matrix"):
+            static_vectors.read_safetensors(path)
+
+
+def test_a_kernel_of_vectors_gives_cosines_and_can_be_added():
+    known = {"a": [1.0, 0.0], "b": [3.0, 4.0]}
+    kernel = VectorKernel(lambda texts: [known[text] for text in texts])
+    np.testing.assert_allclose(kernel(["a", "b"]), [[1, 0.6], [0.6, 1]], atol=1e-6)
+    np.testing.assert_allclose(kernel.cross(["a"], ["b", "a"]), [[0.6, 1]], atol=1e-6)
+    np.testing.assert_allclose(kernel(["a"], ["b", "a"]), [[0.6, 1]], atol=1e-6)
+    twice = kernel + kernel
+    np.testing.assert_allclose(twice.gram(["a", "b"], normalize=True), [[2, 1.2], [1.2, 2]], atol=1e-6)

@@ -26,3 +26,11 @@ def test_names_and_further_files_count(tmp_path):
     (tmp_path / "vocab" / "words.txt").write_bytes(b"one")
     seen.add(folder_fingerprint(tmp_path))
     assert len(seen) == 3
+
+
+def test_what_is_no_part_of_a_model_does_not_count(tmp_path):
+    (tmp_path / "a.json").write_bytes(b"{}")
+    before = folder_fingerprint(tmp_path)
+    (tmp_path / "README.md").write_bytes(b"one")
+    (tmp_path / "folder.json").mkdir()
+    assert folder_fingerprint(tmp_path) == before

@@ -67,6 +67,7 @@ def test_a_missing_lexicon_is_said(monkeypatch):
         (["+", "-"], "+"),
         (["1 star", "2 stars", "4 stars", "5 stars"], "5 stars"),
         (["★", "★★★★★"], "★★★★★"),
+        (["0 stars", "10 stars"], "10 stars"),
         (["negative", "neutral", "positive"], "positive"),
         (["very bad", "bad", "good", "very good"], "very good"),
     ],
@@ -89,6 +90,10 @@ def test_verdicts_are_recognised(classes, positive):
         ["1", "2", "3"],
         ["good news", "bad news"],
         ["1 star", "business"],
+        ["bad", "very bad"],
+        ["3 stars", "★★★"],
+        ["1 star", "11 stars"],
+        ["", "★★"],
         [],
     ],
 )

@@ -57,3 +57,7 @@ def test_refusals(matrix, labels, code):
     with pytest.raises(DataError) as error:
         tf_chi2(matrix, labels)
     assert error.value.code == code
+
+
+def test_a_matrix_without_an_entry_scores_zero():
+    assert chi2(sp.csr_matrix((4, 3)), ["a", "a", "b", "b"]).tolist() == [0, 0, 0]

@@ -220,3 +220,45 @@ def test_few_texts_too_short_for_an_ngram_are_like_nothing():
     kernel = StringKernel("presence", ngram_range=(3, 3))
     K = kernel.cross_few(["ab", "abc", "a"], others, np.array([1, 0, 3]))
     np.testing.assert_allclose(K, [[0, 0, 0], [1, 0, 1 / np.sqrt(3)], [0, 0, 0]])
+
+
+def test_a_kernel_shows_a_text_as_it_reads_it():
+    text = "A  B\n"
+    assert StringKernel(ngram_range=(1, 1)).prepare(text).strip() == "a b"
+    assert StringKernel(ngram_range=(1, 1), lowercase=False).prepare(text).strip() == "A B"
+    assert StringKernel(ngram_range=(1, 1), squeeze=False).prepare(text) == text.lower()
+    names, _, _ = StringKernel(ngram_range=(1, 1), lowercase=False, squeeze=False).counts("Aa", ["a"])
+    assert names == ["A", "a"], "names of n-grams are cut from what the kernel compares"
+
+
+def test_numbers_of_a_kernel_are_of_the_kind_that_was_asked_for():
+    texts = ["banana", "bandana"]
+    kernel = StringKernel(ngram_range=(2, 2))
+    assert kernel.gram(texts).dtype == np.int32
+    assert StringKernel("spectrum", (2, 2)).gram(texts).dtype == np.int64
+    for matrix in (kernel.gram(texts, dtype=np.int64), kernel.cross(texts, texts, dtype=np.int64)):
+        assert matrix.dtype == np.int64
+        assert matrix.tolist() == [[3, 3], [3, 5]], "ba, an, na; and ba, an, nd, da, na"
+    assert kernel.gram(texts, normalize=True, dtype=np.float32).dtype == np.float32
+    room = np.zeros((2, 2), dtype=np.int64)
+    assert kernel.gram(texts, out=room) is room
+    assert room.tolist() == [[3, 3], [3, 5]]
+
+
+def test_a_sum_of_kernels_is_normalised_where_that_is_asked():
+    texts = ["banana", "bandana"]
+    both = StringKernel("presence", (2, 2)) + StringKernel("spectrum", (2, 2))
+    for matrix in (both.gram(texts, normalize=True), both.cross(texts, texts, normalize=True)):
+        np.testing.assert_allclose(np.diag(matrix), [2.0, 2.0], err_msg="one of each kernel")
+    assert both.gram(texts)[0, 0] == 3 + 1 + 4 + 4, "as the kernels are set: ba, an and na; an and na twice"
+    np.testing.assert_array_equal(both(texts), both.gram(texts))
+    np.testing.assert_array_equal(both.kernels[0](texts), both.kernels[0].gram(texts))
+
+
+def test_what_has_no_rows_for_further_texts_is_no_kernel_to_add():
+    class Half:
+        def gram(self, texts):
+            return np.eye(len(texts))
+
+    with pytest.raises(TypeError):
+        StringKernel() + Half()

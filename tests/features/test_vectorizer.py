@@ -1,5 +1,6 @@
 """Words, stems, bigrams, counts over the joint vocabulary, tf-idf."""
 
+import pickle
 from unittest.mock import patch
 
 import numpy as np
@@ -120,7 +121,15 @@ def test_transform_repeats_fit_transform(texts, weighting):
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, {"ngram_range": (1, 2)}, {"sentiment": True, "negation": 3}, {"language": "de"}, {"phrases": ["no good"]}],
+    [
+        {},
+        {"ngram_range": (1, 2)},
+        {"sentiment": True, "negation": 3},
+        {"language": "de"},
+        {"phrases": ["no good"]},
+        {"language": "de", "min_df": 40},
+        {"subwords": True, "ngram_range": (1, 2), "min_df": 40},
+    ],
     ids=str,
 )
 def test_many_texts_are_counted_like_single_ones(settings):
@@ -195,7 +204,13 @@ def test_tfidf_equals_scikit_learn(rows):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"analyzer": "wrods"}, {"ngram_range": (2, 1)}, {"analyzer": "chars", "ngram_range": (5, 8)}, {"weighting": "x"}],
+    [
+        {"analyzer": "wrods"},
+        {"ngram_range": (2, 1)},
+        {"analyzer": "chars", "ngram_range": (5, 8)},
+        {"analyzer": "chars", "ngram_range": (1, 4)},
+        {"weighting": "x"},
+    ],
 )
 def test_bad_parameters_are_refused(parameters):
     with pytest.raises(IsthmusError) as caught:
@@ -206,6 +221,10 @@ def test_bad_parameters_are_refused(parameters):
 def test_no_term_left_is_refused():
     with pytest.raises(IsthmusError) as caught:
         TextVectorizer(min_df=3).fit(ENGLISH[:2])
+    assert caught.value.code == "empty-vocabulary"
+    assert "in 3 or more of 2 documents; give more texts or lower min_df." in str(caught.value)
+    with pytest.raises(IsthmusError, match=r"in 1 or more of 2 documents and in at most 1; .* raise max_df") as caught:
+        TextVectorizer(min_df=1, max_df=0.5, language="en").fit(["kind staff", "kind staff"])
     assert caught.value.code == "empty-vocabulary"
 
 
@@ -308,3 +327,62 @@ def test_line_breaks_in_a_text_leave_the_next_text_its_own(texts):
     keys, documents = ngram_keys(texts, [2])
     where = dict(zip(key_names(keys).tolist(), documents.tolist(), strict=True))
     assert where["ef"] == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "lower", "kept"),
+    [
+        ({"analyzer": "words", "stem": False}, ["price", "staff"], ["Price", "price", "staff"]),
+        ({"analyzer": "chars", "ngram_range": (1, 1)}, list("aceifprst"), list("Pacefiprst")),
+        ({"analyzer": "bigrams"}, ["af", "ce", "ff", "ic", "pr", "ri", "st", "ta"], None),
+    ],
+    ids=str,
+)
+def test_capitals_are_letters_of_their_own_where_that_is_asked(settings, lower, kept):
+    texts = ["Price", "price staff"]
+    reader = TextVectorizer(min_df=1, language="en", **settings).fit(texts)
+    exact = TextVectorizer(min_df=1, language="en", lowercase=False, **settings).fit(texts)
+    kept = kept or ["Pr", *lower]
+    assert set(reader.get_feature_names_out()) >= set(lower)
+    assert not set(reader.get_feature_names_out()) - {name.lower() for name in reader.get_feature_names_out()}
+    assert set(exact.get_feature_names_out()) >= set(kept)
+    for vectorizer, alike in ((reader, True), (exact, False)):
+        first, second = vectorizer.transform(["Price", "price"]).toarray().tolist()
+        assert (first == second) == alike, "later texts are read as the first ones were"
+
+
+def test_stop_words_may_be_english_in_any_language():
+    texts = ["the staff und der Preis"]
+    named = TextVectorizer(min_df=1, language="de", stem=False, subwords=False, stop_words="english").fit(texts)
+    assert named.get_feature_names_out().tolist() == ["der", "preis", "staff", "und"]
+    usual = TextVectorizer(min_df=1, language="de", stem=False, subwords=False).fit(texts)
+    assert usual.get_feature_names_out().tolist() == ["preis", "staff", "the"]
+
+
+def test_sequences_of_words_may_be_longer_than_those_of_characters():
+    names = TextVectorizer(min_df=1, language="en", stem=False, ngram_range=(4, 4)).fit(
+        ["friendly staff sold bikes yesterday"]
+    )
+    assert names.get_feature_names_out().tolist() == ["friendly staff sold bikes", "staff sold bikes yesterday"]
+    assert TextVectorizer(min_df=1, analyzer="chars", ngram_range=(3, 3)).fit(["abcd"]).feature_names_.tolist() == [
+        "abc", "bcd"
+    ]  # fmt: skip
+
+
+def test_terms_in_more_than_a_share_of_the_documents_are_dropped():
+    texts = ["bike loud", "bike fast", "bike loud", "slow"]
+    half = TextVectorizer(min_df=1, language="en", stem=False, max_df=0.5).fit(texts)
+    assert half.get_feature_names_out().tolist() == ["fast", "loud", "slow"], "half of them is not more than half"
+
+
+def test_a_vectoriser_that_is_not_fitted_can_be_saved():
+    again = pickle.loads(pickle.dumps(TextVectorizer(min_df=1, max_df=0.9)))
+    assert again.max_df == 0.9
+    again.max_df = 1.0
+    assert again.fit(["kind staff"]).get_feature_names_out().tolist() == ["kind", "staff"]
+
+
+def test_an_entry_of_zero_stays_one_where_counts_are_taken_as_logarithms():
+    rows = sp.csr_matrix((np.array([4.0, 0.0, 1.0]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    found = weigh_tfidf(rows, np.ones(2), sublinear=True, norm=None).toarray()
+    np.testing.assert_allclose(found, [[1 + np.log(4), 0.0], [0.0, 1.0]])

@@ -394,10 +394,6 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         """What makes vectors of new texts where these are the packaged ones; None for other models."""
         return StaticRows(self.fingerprint_) if self.model == STATIC else None
 
-    @property
-    def _n_features_out(self):
-        return self.n_components_
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False

@@ -80,10 +80,6 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
         """What makes vectors of new rows; see ``isthmus.features.term_rows``."""
         return LatentRows(self.components_)
 
-    @property
-    def _n_features_out(self):
-        return len(self.components_)
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

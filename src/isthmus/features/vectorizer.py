@@ -300,10 +300,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         most = min(self.max_df, self._most_documents) * n_documents
         kept = np.flatnonzero((frequency >= min_df) & (frequency <= most))
         if not len(kept):
+            why, advice = f"occurs in {min_df} or more of {n_documents} documents", "lower min_df"
+            if max(frequency, default=0) >= min_df:
+                why, advice = f"{why} and in at most {most:g}", "raise max_df"
             raise DataError(
-                f"None of {len(frequency)} terms occurs in {min_df} or more of {n_documents} documents; "
-                "give more texts or lower min_df.",
-                code="empty-vocabulary",
+                f"None of {len(frequency)} terms {why}; give more texts or {advice}.", code="empty-vocabulary"
             )
         return kept
 
