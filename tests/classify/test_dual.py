@@ -1,16 +1,19 @@
 """Dual supervision: labelled words and documents, across domains, with every solver and kernel."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scipy.spatial.distance import pdist
+from sklearn.feature_extraction.text import CountVectorizer
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier, make_transfer_pipeline
 from isthmus.base import TransferClassifier
 from isthmus.classify.dual import base as dual_base
 from isthmus.classify.dual.base import find_terms, label_negations, place_words, read_word_labels
-from isthmus.classify.dual.kernels import make_kernel
+from isthmus.classify.dual.kernels import GaussianKernel, LandmarkKernel, make_kernel, quantile_width
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.recipes import make_recipe
@@ -307,6 +310,11 @@ def test_a_class_with_words_but_no_documents_is_said_and_works():
         ({"good": None}, "bad-word-labels"),
         ({1.5: "a"}, "bad-word-labels"),
         (["good"], "bad-word-labels"),
+        ({True: "a"}, "bad-word-labels"),
+        ({"good": float("nan")}, "bad-word-labels"),
+        ({"good": {"a": True}}, "bad-word-labels"),
+        ({"good": {"a": "1"}}, "bad-word-labels"),
+        ({"good": {"a": float("inf")}}, "bad-word-labels"),
     ],
 )
 def test_bad_word_labels(words, code):
@@ -470,3 +478,103 @@ def test_scores_of_documents_stand_in_the_order_of_their_rows(cls):
     target = domain < 0
     by_score = model.classes_[model.document_scores_[target].argmax(axis=1)]
     np.testing.assert_array_equal(by_score, model.transduction_[target], "the label is the class of the largest score")
+
+
+def test_a_word_may_be_labelled_twice_alike():
+    assert read_word_labels({"Good": "a", "good ": "a"}) == {"Good": {"a": 1.0}, "good ": {"a": 1.0}}
+
+
+def test_a_word_without_weights_is_neither_placed_nor_unknown():
+    placed = place_words({"good": {"a": 0}, "bad": {"b": 0.0}, "rare": {}, "fine": "a"}, 2, ["good", "fine"], None)
+    assert (placed.columns, placed.unknown, placed.given) == ({1: {"a": 1.0}}, [], 4)
+
+
+def test_column_numbers_beside_words_need_no_terms():
+    assert find_terms([3, "good"], str.split) == {"good": "good"}
+    placed = place_words({3: "a", "good": "b", 9: "a", -1: "b"}, 4, ["good", "x", "y", "z"], {"good": "good"})
+    assert (placed.columns, placed.unknown) == ({0: {"b": 1.0}, 3: {"a": 1.0}}, [9, -1])
+
+
+def test_labelled_columns_come_in_order_whatever_the_negated_ones_are_numbered():
+    given, names = {2: {"good": 1.0}, 3: {"bad": 1.0}}, ["not-nice", "x", "nice", "poor", "not-poor"]
+    found = label_negations(given, names, ["bad", "good"])
+    assert list(found.items()) == [(0, {"bad": 1.0}), (2, {"good": 1.0}), (3, {"bad": 1.0}), (4, {"good": 1.0})]
+
+
+def test_words_are_read_as_a_vectoriser_of_scikit_learn_reads_them():
+    model = ManifoldDualClassifier(word_labels={"Polite": "staff", "Riding": "product"}, kernel="linear")
+    pipeline = make_transfer_pipeline(CountVectorizer(), model).fit(TEXTS, [None] * 5)
+    named = [pipeline.word_names_[column] for column in pipeline.labelled_words_]
+    assert named == ["polite", "riding"], "CountVectorizer makes words small"
+
+
+def test_without_a_target_words_are_suggested_by_all_documents():
+    X = np.array([[2, 0, 1, 1], [0, 2, 1, 1], [2, 0, 1, 0], [0, 2, 0, 0]])
+    model = FactorDualClassifier(kernel="linear", random_state=0).fit(X, ["a", "b", "a", "b"])
+    documents = {row["column"]: row["target_documents"] for row in model.suggest_words(4)}
+    assert documents.items() <= {0: 2, 1: 2, 2: 3, 3: 2}.items()
+    assert 2 in documents
+
+
+def test_five_of_many_unknown_words_are_named():
+    X, y, domain = two_domains()
+    words = {f"word{i}": 0 for i in range(7)}
+    names = [f"w{i}" for i in range(X.shape[1])]
+    with pytest.warns(IsthmusWarning) as caught:
+        ManifoldDualClassifier(word_labels=words, feature_names=names, kernel="linear").fit(X, y, domain)
+    said = str(caught[0].message)
+    assert "7 of 7 labelled words occur in no document" in said
+    assert "('word0', 'word1', 'word2', 'word3', 'word4' and 2 more)" in said
+
+
+@pytest.mark.parametrize(("kernel", "word_kernel"), [(a, b) for a in KERNELS for b in KERNELS if a != b])
+def test_solvers_agree_where_words_have_another_kernel(kernel, word_kernel):
+    """Products of one matrix are shared between two plain linear kernels alone."""
+    X, y, domain = two_domains(n=12)
+    settings = {"kernel": kernel, "word_kernel": word_kernel, "word_labels": {0: 0, 8: 1}, "tol": 1e-10}
+    direct, cg = (ManifoldDualClassifier(solver=solver, **settings).fit(X, y, domain) for solver in ("direct", "cg"))
+    what = f"{kernel} over documents, {word_kernel} over words"
+    np.testing.assert_allclose(direct.document_scores_, cg.document_scores_, atol=1e-5, err_msg=what)
+
+
+@pytest.mark.parametrize(("most", "solver"), [(104, "direct"), (103, "cg")])
+def test_the_solver_goes_by_documents_and_words_together(most, solver, monkeypatch):
+    monkeypatch.setattr(dual_base, "DIRECT_UP_TO", most)
+    X, y, domain = two_domains()  # 80 documents, 24 words
+    assert ManifoldDualClassifier(kernel="linear").fit(X, y, domain).solver_ == solver
+
+
+@pytest.mark.parametrize(("most", "how"), [(80, ["exact", "exact"]), (79, ["landmarks", "exact"])])
+def test_the_exact_kernel_takes_as_many_rows_as_are_allowed(most, how):
+    X, y, domain = two_domains()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model = ManifoldDualClassifier(max_exact=most, n_landmarks=40, random_state=0).fit(X, y, domain)
+    assert [model.kernels_[side].rpartition(", ")[2] for side in ("documents", "words")] == how
+    assert [warning.message.code for warning in caught] == (["approximation"] if "landmarks" in how else [])
+    swapped = X.T.tocsr()[:, :80]  # 24 documents of 80 words: of the words there are too many
+    with pytest.warns(IsthmusWarning, match="approximated"):
+        ManifoldDualClassifier(max_exact=24, n_landmarks=20, random_state=0).fit(swapped, [0, 1] * 6 + [-1] * 12)
+
+
+def test_landmarks_that_are_alike_do_not_spoil_the_kernel():
+    X = sp.csr_matrix(np.repeat(np.eye(3), 4, axis=0))
+    kernel = LandmarkKernel(X, 1.0, np.arange(12))
+    np.testing.assert_allclose(kernel.dense(), GaussianKernel(X, 1.0).dense(), atol=1e-8)
+
+
+def test_the_width_of_many_rows_is_that_of_the_rows_that_the_generator_draws():
+    X = sp.random(40, 6, density=0.7, random_state=0, format="csr")
+    some = np.random.RandomState(7).choice(40, size=15, replace=False)
+    for rows, sample in ((some, 15), (np.arange(40), 40)):
+        found = quantile_width(X, 0.3, np.random.RandomState(7), sample=sample)
+        assert found == pytest.approx(np.quantile(pdist(X[rows].toarray()), 0.3)), f"{sample} of 40 rows"
+
+
+def test_fewer_word_classes_than_classes_are_numbered():
+    X = np.eye(6)[[0, 1, 2, 3, 4, 5] * 2] + 0.1
+    model = FactorDualClassifier(word_classes=2, kernel="linear", random_state=0)
+    model.fit(X, ["a", "b", "c"] * 2 + [None] * 6)
+    assert model.word_classes_.tolist() == [0, 1]
+    assert set(model.word_transduction_) <= {0, 1}
+    assert model.Q_.shape == (3, 2)

@@ -1,12 +1,16 @@
 """Transductive kernel classifier."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 
 from isthmus import StringKernel, TransductiveKernelClassifier
+from isthmus.classify import rules
 from isthmus.classify.strings import classifier
-from isthmus.classify.strings.kernel_ridge import indicator, rbf
+from isthmus.classify.strings.kernel_ridge import indicator, inverse_root, kernel_problem, rbf
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
 
@@ -250,3 +254,131 @@ def test_a_text_at_a_time_gets_the_same_probabilities_however_often_one_asks(ali
     for answer in answers[1:]:
         np.testing.assert_array_equal(answer, answers[0])
     assert "lookup" not in model._rows.__getstate__()
+
+
+def test_all_documents_are_compared_and_nothing_is_said_where_the_landmarks_would_be_more(data):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = TransductiveKernelClassifier(max_exact=70).fit(*data)
+    assert model.landmarks_ is None, "80 documents, 2,000 landmarks"
+
+
+@pytest.mark.parametrize(
+    ("settings", "landmarks"),
+    [({"n_landmarks": 80}, None), ({"n_landmarks": 79}, 79), ({"max_exact": 80}, None), ({"max_exact": 79}, 60)],
+)
+def test_as_many_documents_as_are_allowed_are_compared_whole(data, settings, landmarks, monkeypatch):
+    monkeypatch.setattr(classifier, "LANDMARKS", 60)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IsthmusWarning)
+        model = TransductiveKernelClassifier(random_state=0, **settings).fit(*data)
+    assert (None if model.landmarks_ is None else len(model.landmarks_)) == landmarks, f"80 documents, {settings}"
+
+
+@pytest.mark.parametrize("settings", [{"n_added": 40}, {"n_added": 41, "max_iter": 1}])
+def test_a_number_to_add_may_be_all_of_the_target_and_counts_in_a_second_round_alone(data, settings):
+    model = TransductiveKernelClassifier(**settings).fit(*data)
+    assert len(model.added_) == (40 if "max_iter" not in settings else 0)
+    texts, labels, domain = data
+    alone = TransductiveKernelClassifier(n_added=41).fit(
+        [texts[i] for i in np.flatnonzero(domain > 0)], labels[domain > 0]
+    )
+    assert alone.n_iter_ == 1, "without a target nothing is added"
+
+
+RULES = [
+    ({}, True),
+    ({"align": "mean"}, True),
+    ({"align": "domain", "kernel": "spectrum"}, True),
+    ({"lowercase": False, "squeeze": False, "kernel": "intersection"}, True),
+    ({"transductive": False}, True),
+    ({"n_landmarks": 30}, True),
+    ({"n_landmarks": 30, "transductive": False}, False),
+    ({"classifier": "discriminant"}, False),
+]
+
+
+@pytest.mark.parametrize(("settings", "has"), RULES, ids=[str(case[0]) for case in RULES])
+def test_the_rule_of_a_model_is_the_model(data, settings, has):
+    """Texts whose capitals and blanks count where that was asked for; a few at a time, and many."""
+    texts, labels, domain = data
+    texts = [text.upper() if i % 3 else text.replace(" ", "   ") for i, text in enumerate(texts)]
+    model = TransductiveKernelClassifier(ngram_range=(2, 4), random_state=0, **settings).fit(texts, labels, domain)
+    rule = model.prediction_rule()
+    assert (rule is not None) is has, f"{settings}: a rule"
+    new = ["the STAFF   was polite", "the staff was polite", "a CHEAP bill", "a cheap  bill"]
+    expected = np.log(model.predict_proba(new))
+    expected -= expected.mean(axis=1, keepdims=True)
+    told_apart = not settings.get("lowercase", True)
+    assert np.allclose(expected[0], expected[1], atol=1e-9) is not told_apart, "capitals and blanks count"
+    if rule is None:
+        return
+    for part in (slice(0, 1), slice(1, 4), slice(0, 4)):
+        found = rule.scores(new[part])
+        found = found - found.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(found, expected[part], atol=1e-9, err_msg=f"{settings}, texts {part}")
+
+
+def test_a_rule_uses_the_threads_of_its_model(data, monkeypatch):
+    seen = []
+    gram = rules.ngram_gram
+
+    def note(*arguments, **settings):
+        seen.append(settings["n_jobs"])
+        return gram(*arguments, **settings)
+
+    monkeypatch.setattr(rules, "ngram_gram", note)
+    model = TransductiveKernelClassifier(ngram_range=(2, 4), n_jobs=2).fit(*data)
+    model.prediction_rule().scores(["kind", "staff", "cheap", "bill"])
+    assert seen == [2], "n_jobs=2 was asked for"
+
+
+def test_a_function_as_kernel_is_compared_with_landmarks_too(data):
+    texts, labels, domain = data
+    kernel = StringKernel(ngram_range=(2, 4))
+    settings = {"n_landmarks": 20, "random_state": 0, "ngram_range": (2, 4)}
+    named = TransductiveKernelClassifier(**settings).fit(texts, labels, domain)
+    called = TransductiveKernelClassifier(lambda a, b: kernel.cross(a, b), **settings).fit(texts, labels, domain)
+    np.testing.assert_allclose(called.target_scores_, named.target_scores_, atol=1e-6)
+    np.testing.assert_allclose(called.predict_proba(texts[:9]), named.predict_proba(texts[:9]), atol=1e-6)
+
+
+def test_a_function_that_returns_no_numbers_for_new_documents_is_refused(data):
+    kernel = StringKernel(ngram_range=(2, 4))
+    model = TransductiveKernelClassifier(lambda a, b: kernel.cross(a, b) + (np.nan if "nan" in a else 0)).fit(*data)
+    with pytest.raises(DataError, match="returned NaN or inf") as caught:
+        model.predict(["nan"])
+    assert caught.value.code == "bad-kernel"
+
+
+def test_a_precomputed_kernel_may_be_sparse(data):
+    _, labels, domain = data
+    K = StringKernel(ngram_range=(2, 4)).gram(data[0], normalize=True)
+    dense, sparse = (
+        TransductiveKernelClassifier(kernel="precomputed").fit(form(K), labels, domain)
+        for form in (np.asarray, sp.csr_matrix)
+    )
+    np.testing.assert_allclose(sparse.target_scores_, dense.target_scores_)
+
+
+@pytest.mark.parametrize("align", ["mean", "domain"])
+def test_without_a_target_rows_are_aligned_by_their_own_mean(data, align):
+    texts, labels, _ = data
+    model = TransductiveKernelClassifier(ngram_range=(2, 4), align=align).fit(texts, labels)
+    R = rbf(StringKernel(ngram_range=(2, 4)).gram(texts, normalize=True))
+    found, expected = np.sort(model._rows.centre), np.sort(R.mean(axis=0))  # columns stand in another order
+    np.testing.assert_allclose(found, expected, atol=1e-6, err_msg="the mean of all rows")
+    assert np.mean(model.predict(texts) == labels) == 1
+
+
+def test_what_is_no_square_matrix_is_said():
+    assert kernel_problem(np.zeros(3)) == "has shape (3,) and is not square"
+    assert kernel_problem(np.zeros((2, 3))) == "has shape (2, 3) and is not square"
+    assert kernel_problem(np.eye(2)) is None
+
+
+def test_the_root_of_a_kernel_of_repeated_rows_undoes_what_there_is():
+    K = np.array([[1.0, 1.0, 0.2], [1.0, 1.0, 0.2], [0.2, 0.2, 1.0]])
+    root = inverse_root(K)
+    np.testing.assert_allclose(K @ root @ root @ K, K, atol=1e-9, err_msg="K K⁺ K = K")
+    assert np.abs(root).max() < 10, "the direction that the rows lack is left out"

@@ -1,6 +1,7 @@
 """The classifier: rule and SVM, adaptation, probabilities, edge cases."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus.classify.projection.classifier import TEMPERATURES, WayBack, adapt_statistics, surest_rows
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
+from isthmus.features.blocks import MemoryPasses
 from isthmus.shift.shares import likely_shares
 
 
@@ -319,3 +321,32 @@ def test_no_warning_on_ordinary_data():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         TermProjectionClassifier().fit(X, y, sample_domain=domain)
+
+
+def test_the_svm_learns_from_held_out_rows_with_the_strength_that_was_asked_for():
+    X, y, domain = shifted(n=60)
+    lengths = []
+    for C in (1.0, 1e-3):
+        model = TermProjectionClassifier(classifier="svm", cross_fit=3, C=C, max_iter=0, random_state=0)
+        lengths.append(np.linalg.norm(model.fit(X, y, sample_domain=domain).coef_))
+    assert lengths[1] < 0.2 * lengths[0], f"lengths {lengths} for C of 1 and 0.001"
+
+
+@pytest.mark.parametrize(("n", "placed"), [(99, False), (100, True)])
+def test_the_temperature_is_placed_by_a_sample_of_a_hundred(n, placed):
+    X, y, domain = shifted(n=n)
+    codes = np.unique(y, return_inverse=True)[1]
+    passes = MemoryPasses(X[domain > 0].astype(int), X[domain < 0].astype(int), codes[domain > 0], np.unique(y))
+    found = TermProjectionClassifier(max_iter=0).fit_passes(passes).inverse_temperature_
+    assert (found != 10.0) is placed, f"{n} documents: {found}"
+
+
+def test_five_of_many_classes_without_a_term_are_named():
+    model = TermProjectionClassifier()
+    model.statistics_, model.classes_ = SimpleNamespace(class_documents=np.ones(9)), np.array([*"abcdefghi"])
+    model.empty_classes_ = model.classes_[2:]
+    with pytest.warns(IsthmusWarning) as caught:
+        model._store()
+    said = str(caught[0].message)
+    assert "7 of 9 classes have no term left" in said
+    assert "(c, d, e, f, g)" in said

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus import SpectralGraphTransducer
+from isthmus.classify.baselines import sgt
 from isthmus.classify.baselines.sgt import nearest, smooth_directions, transduce
 from isthmus.exceptions import UsageError
 
@@ -83,3 +84,22 @@ def test_three_classes():
 def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(UsageError, match=next(iter(wrong))):
         SpectralGraphTransducer(**wrong).fit([[0.0], [1.0], [2.0]], [0, 1, -1])
+
+
+@pytest.mark.parametrize("count", [6, 7, 50])
+def test_nearly_all_directions_of_many_rows_are_there(count, monkeypatch):
+    """The sparse solver cannot give them."""
+    monkeypatch.setattr(sgt, "_DENSE", 3)
+    A = np.random.default_rng(0).random((8, 8))
+    graph = sp.csr_matrix(A + A.T)
+    vectors = smooth_directions(graph, count, seed=0)
+    assert vectors.shape == (8, min(count, 7))
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(vectors.shape[1]), atol=1e-6)
+    trivial = np.sqrt(np.asarray(graph.sum(axis=1)).ravel())
+    np.testing.assert_allclose(trivial @ vectors, 0, atol=1e-3, err_msg="the trivial direction is none of them")
+
+
+def test_scores_without_any_edge_have_no_roughness():
+    assert sgt._roughness(sp.csr_matrix((3, 3)), np.ones(3)) == 0.0
+    one_edge = sp.csr_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]))
+    assert sgt._roughness(one_edge, np.array([1.0, -1.0])) == pytest.approx(2.0)  # 2 · 2² / (2 · 2)

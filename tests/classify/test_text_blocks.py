@@ -87,3 +87,36 @@ def test_target_documents_are_scored_about_the_mean_of_the_target(monkeypatch):
     model.centroids_, model.inverse_temperature_ = np.eye(2), 3.0
     scores, _ = model.block_scores(MemoryBlock("target", None, ["kind staff", "fast bike"]))
     assert scores == pytest.approx(3 * rows, abs=1e-3)
+
+
+def test_landmarks_are_as_many_of_both_sides_and_the_first(monkeypatch):
+    monkeypatch.setattr(landmarks, "LANDMARKS", 4)
+    codes = np.repeat([1, 0], 3).astype(np.int32)
+    model = landmarks.LandmarkKernelClassifier().fit_passes(TextPasses(codes, np.array(["bike", "staff"])))
+    assert model.landmarks_ == [*SOURCE[:2], *TARGET[:2]]
+    assert model.block_scores(MemoryBlock("target", None, TARGET))[0].shape == (7, 2)
+
+
+@pytest.mark.parametrize(("language", "lengths"), [("en", (5, 8)), ("zh", (1, 4))])
+def test_lengths_of_n_grams_go_by_the_script_in_blocks_too(language, lengths):
+    passes = TextPasses(np.repeat([1, 0], 3).astype(np.int32), np.array(["bike", "staff"]))
+    passes.languages = (language,)
+    assert landmarks.LandmarkKernelClassifier().fit_passes(passes).kernel_.ngram_range == lengths
+
+
+def test_the_temperature_rests_on_fifty_documents_and_no_more_than_a_limit(monkeypatch):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 90)
+    steps = as_steps(np.eye(2)[codes] + rng.normal(scale=0.7, size=(90, 2)))
+    model = landmarks.LandmarkKernelClassifier()
+    model.centre_, model.length_ = np.full(2, 0.5), 1.0
+
+    def temperature(n):
+        return model._temperature(steps[:n], codes[:n], 0.1)
+
+    assert temperature(49) == 5.0, "of too few documents nothing is told"
+    assert temperature(50) != 5.0
+    some, whole = temperature(60), temperature(90)
+    assert some != whole
+    monkeypatch.setattr(landmarks, "CALIBRATION_ROWS", 60)
+    assert temperature(90) == some, "the first sixty"

@@ -66,7 +66,7 @@ def test_wrong_parameters_are_refused(wrong):
 
 @pytest.mark.parametrize("turned", [1.0, -1.0])
 def test_pairs_are_as_many_as_the_rarer_sign_has_and_of_the_worst(turned):
-    """Slacks 3, 2.5 and 2 beside a single one of 1.5: only the first can be switched with it."""
-    signs, scores = turned * np.array([1.0, -1.0, 1.0, 1.0]), turned * np.array([-1.0, 0.5, -2.0, -1.5])
+    """Slacks 3, 0.2 and 0.1 beside a single one of 1.5: only the first makes more than two with it."""
+    signs, scores = turned * np.array([1.0, -1.0, 1.0, 1.0]), turned * np.array([0.8, 0.5, -2.0, 0.9])
     assert switch_pairs(signs, scores) == 1
     assert (turned * signs).tolist() == [1.0, 1.0, -1.0, 1.0], "the third has the most slack"

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from isthmus.clustering import CrossGuidedKMeans, guided
 from isthmus.clustering import guidance as choice
-from isthmus.clustering.alignment import Aligner, alignment_table, source_groups
+from isthmus.clustering.alignment import Aligner, Match, alignment_table, name_clusters, source_groups
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.run import clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import UsageError
@@ -370,3 +371,109 @@ def test_the_weight_is_chosen_for_the_model_as_it_was_set(monkeypatch):
     model.fit(sp.vstack([source, target]), np.r_[groups, np.full(target.shape[0], -1)])
     del given["random_state"]
     assert given == {"n_clusters": 2, "cosine": False, **settings}
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_the_number_of_clusters_is_looked_for_in_the_metric_of_the_model(build_task, monkeypatch, metric):
+    """By the choice, by the count of counterparts and by the runs of that count."""
+    X, groups, domain = build_task(n=12, seed=4)
+    seen = []
+
+    def choose(*arguments, **options):
+        seen.append(("choice", options["cosine"]))
+        return 2, []
+
+    def run(*arguments, **options):
+        seen.append(("run", options["cosine"]))
+        return guided_kmeans(*arguments, **options)
+
+    monkeypatch.setattr("isthmus.clustering.guided.choose_n_clusters", choose)
+    monkeypatch.setattr("isthmus.clustering.guidance.guided_kmeans", run)
+    labels = [int(g) if d > 0 else -1 for g, d in zip(groups, domain, strict=True)]
+    CrossGuidedKMeans(metric=metric, n_init=1, random_state=0).fit(X, labels, sample_domain=domain)
+    assert set(seen) == {("choice", metric == "cosine"), ("run", metric == "cosine")}
+
+
+@pytest.mark.parametrize("n_groups", [0, 1])
+@pytest.mark.parametrize("has_source", [False, True])
+def test_without_groups_the_price_of_a_cluster_is_the_mean_gain(monkeypatch, n_groups, has_source):
+    asked = []
+
+    def curve(rows, numbers, rng, cosine):
+        asked.append(numbers)
+        return 10.0 / np.asarray(numbers, dtype=float)
+
+    monkeypatch.setattr(choice, "_divergences", curve)
+    target = sp.csr_matrix(np.eye(40))
+    best, table = choose_n_clusters(target, 2 * target if has_source else None, n_groups)
+    (grid,) = asked  # no curve of a source
+    assert (grid[0], grid[-1]) == (1, 9)
+    price = (10 - 10 / 9) / 8
+    for row in table:
+        expected = row["divergence"] + price * row["n_clusters"]
+        assert row["score"] == pytest.approx(expected), f"{row['n_clusters']} clusters"
+    assert best == min(table, key=lambda row: row["score"])["n_clusters"]
+
+
+def test_groups_without_a_source_of_their_own_have_no_price(monkeypatch):
+    monkeypatch.setattr(choice, "_divergences", lambda rows, numbers, rng, cosine: 10.0 / np.asarray(numbers, float))
+    assert (
+        choose_n_clusters(sp.csr_matrix(np.eye(40)), None, 3)[1]
+        == choose_n_clusters(sp.csr_matrix(np.eye(40)), None, 0)[1]
+    )
+
+
+@pytest.mark.parametrize(("n", "numbers"), [(7, []), (8, [2]), (12, [2, 3])])
+def test_a_cluster_has_four_documents_on_average(n, numbers):
+    best, table = choose_n_clusters(sp.csr_matrix(np.eye(n)), None, 0)
+    assert [row["n_clusters"] for row in table] == numbers, f"{n} documents"
+    assert best in (numbers or [1])
+
+
+def test_one_group_or_one_document_has_no_counterpart_to_be_told_by(task):
+    source, codes, target, _ = sides(task)
+    one = prepare(source, np.zeros_like(codes), np.ones(len(codes), dtype=int), target)
+    assert count_counterparts(one) == 0
+    alone = prepare(source, codes, np.ones(len(codes), dtype=int), target[:1])
+    assert count_counterparts(alone) == 0
+
+
+def test_starts_may_be_sparse_and_others_are_refused(task):
+    rows = metric_rows(task[0], True)
+    np.testing.assert_array_equal(initial_centers(rows, 3, rows[:3]), rows[:3].toarray())
+    with pytest.raises(UsageError, match="init='farthest'") as caught:
+        initial_centers(rows, 3, "farthest")
+    assert caught.value.code == "bad-parameter"
+
+
+def test_a_single_group_is_matched_whatever_its_contrast():
+    """Its centre is the mean of all groups: nothing sets it apart, and nothing could."""
+    groups = source_groups(sp.csr_matrix([[1.0, 1.0]]), np.array([0]), np.array([1]))
+    target = sp.csr_matrix([[3.0, 1.0], [1.0, 3.0]])
+    similarity = cross_similarity(target, target, weighted=False, projected=False)
+    aligner = Aligner(groups, similarity, target.mean(axis=0), min_contrast=0.5)
+    assert (aligner.weights(target.toarray()) > 0).sum() == 1, "the better of two clusters has the group"
+
+
+def test_clusters_without_any_group_are_new():
+    groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
+    for weights in (np.zeros((2, 0)), np.zeros((2, 2))):
+        assert alignment_table(weights, groups, np.array(["a", "b"])) == [
+            Match(0, None, 0.0, None),
+            Match(1, None, 0.0, None),
+        ]
+
+
+def test_no_name_stands_twice():
+    model = SimpleNamespace(
+        alignment_=[
+            Match(0, "staff", 0.5, 1),
+            Match(1, None, 0.0, None),
+            Match(2, "staff", 0.4, 2),
+            Match(3, None, 0.0, None),
+        ],
+        cluster_means_=np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]),
+        target_mean_=np.array([1.0, 1.0]),
+    )
+    names = name_clusters(model, ["kind", "price"])
+    assert names == ["staff", "price", "staff (2)", "no distinctive words"]

@@ -9,7 +9,7 @@ from isthmus import CrossGuidedKMeans
 from isthmus._math.content import content_order
 from isthmus.clustering.alignment import match_weights, share_pull
 from isthmus.clustering.run import guided_kmeans, prepare
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 
 
 def test_groups_are_found_and_aligned(task):
@@ -243,3 +243,25 @@ def test_centres_may_be_drawn_along_all_words_of_the_source(task):
     for own, expected in ((True, 0.0), (False, X[domain > 0].toarray()[:, 0].max())):
         ready = prepare(X[domain > 0], groups[domain > 0], ones, target.tocsr(), cosine=False, own_words=own)
         assert (ready.aligner.anchors[:, 0].max() > 0) == (expected > 0)
+
+
+def test_the_number_of_starts_is_the_number_of_clusters_whatever_holds_them(task):
+    X = task[0]
+    for start in (X[:4].toarray(), X[:4].toarray().tolist(), X[:4]):
+        model = CrossGuidedKMeans(init=start, metric="euclidean").fit(X)
+        assert model.n_clusters_ == 4, f"four starts in a {type(start).__name__}"
+
+
+def test_without_a_source_the_number_is_still_found(build_task):
+    X, _, domain = build_task(n_topics=3, n=20, seed=2)
+    model = CrossGuidedKMeans(n_init=2, random_state=0).fit(X[domain < 0])
+    assert 2 <= model.n_clusters_ <= 9
+    assert [row["n_clusters"] for row in model.n_clusters_table_] == list(range(2, 10))
+    assert model.guidance_ == 0
+
+
+def test_domains_without_groups_are_refused(task):
+    X, _, domain = task
+    with pytest.raises(IsthmusError) as caught:
+        CrossGuidedKMeans(2).fit(X, sample_domain=domain)
+    assert caught.value.code == "no-labels"

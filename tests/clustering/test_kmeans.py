@@ -8,6 +8,7 @@ from sklearn.utils.extmath import row_norms
 
 from isthmus._math.rows import group_means, unit_rows
 from isthmus._utils import n_threads
+from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.kmeans import (
     ClusterSums,
     Pull,
@@ -200,3 +201,38 @@ def test_combined_divergence_by_hand_in_the_cosine_metric():
 def test_centres_are_drawn_only_to_anchors_with_weight():
     """Every anchor drawing every centre."""
     assert Pull(np.array([[0.5, 0.0], [0.0, 0.0]]), np.eye(2)).pairs.tolist() == [[True, False], [False, False]]
+
+
+def test_every_assignment_of_a_run_uses_the_threads_that_were_asked_for(monkeypatch):
+    seen = []
+
+    def note(*arguments, **settings):
+        seen.append(settings.get("n_threads"))
+        return assign_rows(*arguments, **settings)
+
+    monkeypatch.setattr("isthmus.clustering.kmeans.assign_rows", note)
+    X = sparse_rows(0).tocsr()
+    CrossGuidedKMeans(2, n_init=1, max_iter=2, n_jobs=3, random_state=0).fit(X)
+    assert len(seen) >= 2
+    assert set(seen) == {3}, "n_jobs=3 was asked for"
+
+
+def test_an_alignment_of_no_weight_is_never_asked():
+    def align(centers, iteration):
+        raise AssertionError("nothing is drawn anywhere at guidance=0")
+
+    X = sparse_rows(1).tocsr()
+    start = X[:3].toarray()
+    aligned, plain = kmeans(X, start, align=align, guidance=0.0), kmeans(X, start)
+    np.testing.assert_array_equal(aligned.centers, plain.centers, err_msg="plain k-means")
+    assert aligned.history == plain.history
+
+
+def test_a_pull_of_no_weight_changes_neither_centres_nor_divergence():
+    X = sp.csr_matrix([[2.0, 0.0], [0.0, 1.0]])
+    stats = assign_rows(X, X.toarray())[2]
+    pull = Pull(np.array([[0.5], [0.5]]), np.array([[9.0, 9.0]]))
+    means = pulled_means(stats, np.zeros((2, 2)), pull, 0.0)
+    np.testing.assert_array_equal(means, X.toarray(), err_msg="the means of the rows")
+    moved = means + 1.0  # each row lies 2 away, squared, from its centre
+    assert combined_divergence(stats, row_norms(X, squared=True), moved, pull, 0.0) == pytest.approx(4.0)
