@@ -7,13 +7,15 @@ import logging
 import stat
 import threading
 import time
+from collections import Counter
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import pytest
 from itsdangerous import timed
 from workbench_server import kept_loggers
 
-from isthmus.exceptions import UsageError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.workbench import gate, server
 from isthmus.workbench.context import Bench
 from isthmus.workbench.gate import (
@@ -26,9 +28,10 @@ from isthmus.workbench.gate import (
     _same_origin,
     _token_in_form,
 )
-from isthmus.workbench.server import LineFormatter, Worker, log_lines
+from isthmus.workbench.server import LineFormatter, LogFile, Worker, bounded_protocol, log_lines, server_config
 from isthmus.workbench.sessions import LINK_SECONDS, Cookies, PasswordLinks, Passwords, RateLimiter
 from isthmus.workbench.settings import Settings, is_every_address, is_loopback, load_secret
+from isthmus.workspace.database import AWAY, AWAY_SENTENCE
 
 QUICK = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 
@@ -364,7 +367,7 @@ def test_a_worker_that_died_is_started_again_and_the_last_one_is_ended(monkeypat
 
     def start(workspace, log_file):
         code = 3 if not started else None  # the first one dies
-        started.append(SimpleNamespace(poll=lambda: code, returncode=code, workspace=workspace))
+        started.append(SimpleNamespace(poll=lambda: code, returncode=code, given=(workspace, log_file)))
         if len(started) == 2:
             again.set()
         return started[-1]
@@ -372,10 +375,10 @@ def test_a_worker_that_died_is_started_again_and_the_last_one_is_ended(monkeypat
     monkeypatch.setattr(server, "start_worker", start)
     monkeypatch.setattr(server, "stop_worker", ended.append)
     monkeypatch.setattr(server, "_WATCH", 0.01)
-    with Worker("the workspace"):
+    with Worker("the workspace", "the log"):
         assert again.wait(60)
         time.sleep(0.05)
-    assert [row.workspace for row in started] == ["the workspace"] * 2
+    assert [row.given for row in started] == [("the workspace", "the log")] * 2, "the second writes to the log, too"
     assert ended == started[1:]
 
 
@@ -405,3 +408,141 @@ def test_a_link_for_a_new_password_holds_for_a_day(monkeypatch):
     for later, holds in ((LINK_SECONDS - 60, True), (LINK_SECONDS + 60, False)):
         monkeypatch.setattr(timed, "time", SimpleNamespace(time=lambda later=later: made + later))
         assert links.holds(token, kim) is holds, f"{later:,} seconds after it was made"
+
+
+# ---- how many at a time
+
+
+def ask(door, *, path="/sign-in", method="POST", client=("198.51.100.7", 1)):
+    """The start of what a door answers to a request without a session."""
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", b"localhost")], "client": client}
+    asyncio.run(door(scope, sender(b""), send))
+    return sent[0]
+
+
+async def fine(scope, receive, send):
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+
+
+@pytest.mark.parametrize(
+    ("under_way", "refused"),
+    [
+        ({}, False),
+        ({"198.51.100.7": 1}, False),  # the second of one address
+        ({"198.51.100.7": 2}, True),
+        ({"a": 2}, False),  # the third of all
+        ({"a": 2, "b": 1}, True),
+    ],
+)
+def test_changes_of_strangers_are_few_at_a_time(under_way, refused):
+    settings = Settings(accounts=True, max_stranger_requests=2, max_strangers=3)
+    door = gate.Gate(fine, settings, Cookies(settings), None)
+    door._of_strangers = Counter(under_way)
+    answer = ask(door)
+    # Let in, it is told that the token is missing.
+    assert answer["status"] == (503 if refused else 403), f"with {under_way} under way"
+    assert dict(answer["headers"]).get(b"retry-after") == (b"5" if refused else None)
+    assert door._of_strangers == under_way, "it is counted no longer than it takes"
+    assert ask(gate.Gate(fine, settings, Cookies(settings), None), client=None)["status"] == 403, "from a socket's file"
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "status"), [(0, "/projects", 200), (1, "/projects", 503), (9, "/health", 200)]
+)
+def test_so_many_requests_are_under_way_at_a_time_and_health_is_always_told(before, path, status):
+    settings = Settings(accounts=True, max_requests=1)
+    door = gate.Gate(fine, settings, Cookies(settings), None)
+    door._requests = before
+    assert ask(door, path=path, method="GET")["status"] == status
+    assert door._requests == before
+
+
+def test_only_a_database_that_is_away_is_waited_for():
+    def who(session, path):
+        raise found
+
+    door = gate.Gate(fine, Settings(), Cookies(Settings()), who)
+    found = DataError(AWAY_SENTENCE, code=AWAY)
+    assert ask(door, method="GET")["status"] == 503
+    found = DataError("The hash of the file is damaged.", code="bad-workspace")
+    with pytest.raises(DataError, match="damaged"):
+        ask(door, method="GET")
+
+
+@pytest.mark.parametrize("person", [None, "anna"])
+def test_the_rest_of_a_long_body_is_heard_of_members_alone(person):
+    heard, sent = [], []
+
+    async def receive():
+        heard.append(1)
+        return {"type": "http.request", "body": b"x", "more_body": len(heard) < 3}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"path": "/projects", "headers": [(b"transfer-encoding", b"chunked")], "state": {"person": person}}
+    out = _Answer(send, scope, _Inlet(receive))
+    asyncio.run(out.send({"type": "http.response.start", "status": 413, "headers": []}))
+    assert dict(sent[0]["headers"])[b"connection"] == b"close"
+    assert len(heard) == (3 if person else 0)
+
+
+def test_one_connection_more_than_allowed_is_cut_off():
+    settings = Settings(max_connections=2)
+    config = server_config(fine, settings)
+    state = SimpleNamespace(connections=set(), tasks=set(), default_headers=[])
+    ends = [MagicMock(**{"get_extra_info.return_value": None}) for _ in range(3)]
+
+    async def connect():
+        made = [bounded_protocol(settings)(config, state, {}, asyncio.get_running_loop()) for _ in ends]
+        for one, end in zip(made, ends, strict=True):
+            one.connection_made(end)
+        for one in made:
+            one.connection_lost(None)
+
+    asyncio.run(connect())
+    assert [end.abort.called for end in ends] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("settings", "believed", "whom"),
+    [
+        ({}, False, None),
+        ({"https": True}, True, None),  # a proxy on this machine
+        ({"proxies": ("10.0.0.1",)}, True, ["10.0.0.1"]),
+        ({"https": True, "proxies": ("10.0.0.1",)}, True, ["10.0.0.1"]),
+    ],
+)
+def test_which_proxy_is_believed(monkeypatch, settings, believed, whom):
+    monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
+    config = server_config(fine, Settings(**settings))
+    assert config.proxy_headers is believed
+    if whom:
+        assert config.forwarded_allow_ips == whom
+    else:
+        assert all(map(is_loopback, config.forwarded_allow_ips.split(","))), "nobody is believed but this machine"
+
+
+def test_a_brake_that_never_held_is_let_go():
+    brake = RateLimiter(1, 10)
+    brake.forgiven("never failed")
+    brake.failed("a", now=0.0)
+    brake.forgiven("a")
+    assert brake.wait("a", now=1.0) == 0.0, "the try succeeded"
+
+
+def test_a_line_that_the_disk_does_not_take_is_said_elsewhere(tmp_path, capsys):
+    handler = LogFile(tmp_path / "serve.log")
+    handler.setFormatter(LineFormatter())
+    full = MagicMock()
+    full.write.side_effect = OSError(28, "No space left on device")
+    handler.stream.close()
+    handler.stream = full
+    handler.emit(logging.makeLogRecord({"msg": "started", "levelname": "INFO"}))
+    handler.stream = None
+    assert json.loads(capsys.readouterr().err)["event"] == "started"

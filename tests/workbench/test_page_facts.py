@@ -1,6 +1,8 @@
 """Parts of the pages by themselves: sizes and times in words, what is kept at hand and for how long, flows, steps."""
 
+import asyncio
 import threading
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from unittest.mock import MagicMock
@@ -13,7 +15,7 @@ from isthmus.corpus.limits import given_limit
 from isthmus.exceptions import DataError
 from isthmus.workbench import api, service
 from isthmus.workbench.context import Access, in_bytes, project_in, tinted, when
-from isthmus.workbench.pages import known_classes, review, runs
+from isthmus.workbench.pages import data, groups, known_classes, projects, review, runs
 from isthmus.workbench.pages.data import next_step
 from isthmus.workbench.pages.groups import found_facts, touched_facts
 from isthmus.workbench.pages.projects import disputed, steps
@@ -456,3 +458,268 @@ def test_a_link_that_is_wrong_counts_as_a_guess_of_its_address(guess):
     with pytest.raises((HTTPException, DataError)):
         guess(SimpleNamespace(app=SimpleNamespace(state=state), client=SimpleNamespace(host="198.51.100.7")))
     bench.by_address.failed.assert_called_once_with("198.51.100.7")
+
+
+# ---- what a role may do on a page, and what a page does with what it was asked
+
+
+def seen_as(role, **workspace):
+    bench = SimpleNamespace(workspace=MagicMock(**workspace), tallies={}, settings=MagicMock())
+    return Access(bench, SimpleNamespace(id="p"), SimpleNamespace(id="me"), role)
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """Pages give back their facts instead of being filled in."""
+    for module in (data, groups, review, runs, projects):
+        monkeypatch.setattr(module, "project_page", lambda access, name, **facts: facts)
+        if hasattr(module, "classes_of"):
+            monkeypatch.setattr(module, "classes_of", lambda access, run: ["a"])
+    return monkeypatch
+
+
+@pytest.mark.parametrize(("role", "asked"), [("viewer", []), ("reviewer", [("run", "price", 3)])])
+def test_a_class_is_split_for_who_may_review(shown, role, asked):
+    split = []
+    shown.setattr(groups, "chosen_run", lambda access, run: SimpleNamespace(id=run))
+    shown.setattr(service, "split_class", lambda access, *given: split.append(given) or "parts")
+    facts = groups.groups(seen_as(role), "run", within="price", clusters=3)
+    assert split == asked
+    assert facts["subtopics"] == ("parts" if asked else None)
+
+
+@pytest.mark.parametrize("role", ["viewer", "reviewer"])
+def test_who_may_only_look_takes_no_document_out_of_anybodys_hands(shown, role):
+    """To be shown the next document of a queue or of a sample is to hold it for ten minutes."""
+    access, run = seen_as(role), SimpleNamespace(id="run", summary={"expected": 0.8})
+    workspace = access.workspace
+    document = SimpleNamespace(label="z", near=["n"])
+    workspace.queue.next.return_value = [document]
+    workspace.runs.predictions.return_value = [document]
+    workspace.checks.next.return_value = "the next"
+    workspace.checks.estimate.return_value = {"answered": 9, "right": 7}
+    shown.setattr(review, "shown_tally", lambda *given: "numbers")
+    shown.setattr(review, "tally", lambda *given: SimpleNamespace(labels=["b"]))
+    shown.setattr(review, "known_classes", lambda run, labels: ["a", *labels])
+    for name in ("word_grades", "descriptions"):
+        shown.setattr(review, name, lambda access, run, name=name: name)
+    sample, desk = review.sample_facts(access, SimpleNamespace(id="c"), run), review.desk_facts(access, run)
+    assert (sample["wrong"], sample["expected"]) == (2, 0.8)
+    assert (desk["shown"], desk["code"], desk["classes"]) == (document, -1, ["a", "b"]), "a class that no run knows"
+    assert desk["may_teach"] is (role == "reviewer")
+    if role == "viewer":
+        assert sample["shown"] is None
+        workspace.checks.next.assert_not_called()
+        workspace.queue.next.assert_not_called()
+        workspace.runs.predictions.assert_called_once_with("run", limit=1, review=True)
+    else:
+        assert sample["shown"] == "the next"
+        workspace.checks.next.assert_called_once_with("c", "me")
+        workspace.queue.next.assert_called_once_with("run", "me")
+    document.label = "b"
+    assert review.desk_facts(access, run)["code"] == 1
+    workspace.queue.next.return_value = workspace.runs.predictions.return_value = []
+    left = review.desk_facts(access, run)
+    assert (left["shown"], left["tally"], "classes" in left) == (None, "numbers", False), "everything is read"
+    assert review.desk_facts(access, None)["shown"] is None
+
+
+def test_pages_of_a_project_without_a_run_say_so(shown):
+    for module in (review, runs):
+        shown.setattr(module, "chosen_run", lambda access, run: None)
+    shown.setattr(runs, "latest_run", lambda access: None)
+    access = seen_as("owner")
+    assert review.accept_page(access)["above"] == 0
+    assert runs.documents(access)["run"] is None
+    with pytest.raises(HTTPException, match="no finished run to teach"):
+        runs.teach(access)
+    assert not access.workspace.runs.teach.called
+
+
+def test_a_diagnosis_has_a_page_of_its_own(shown):
+    shown.setattr(runs, "find_run", lambda access, run: SimpleNamespace(id=run, kind="diagnose", state="done"))
+    shown.setattr(runs, "go_to", lambda access, *parts: parts)
+    assert runs.result(seen_as("viewer"), "run") == ("diagnosis",)
+
+
+@pytest.mark.parametrize(("answered", "told"), [(19, None), (20, "estimate")])
+def test_twenty_answers_of_a_sample_are_enough_to_be_told(answered, told):
+    access = seen_as("viewer")
+    access.workspace.checks.list.return_value = [
+        SimpleNamespace(id="few", answered=3, threshold=None),
+        SimpleNamespace(id="most", answered=answered, threshold=None),
+        SimpleNamespace(id="sure ones", answered=50, threshold=0.9),
+    ]
+    access.workspace.checks.estimate.side_effect = lambda check: "estimate" if check == "most" else check
+    assert review.measured(access, SimpleNamespace(id="run")) == told
+
+
+def test_the_end_of_a_step_is_not_guessed_in_its_first_seconds():
+    progress = {"done": 1, "total": 2, "since": "2026-03-01T09:00:00+00:00"}
+    start = datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
+    assert time_left(progress, start + timedelta(seconds=2.9)) == ""
+    assert time_left(progress, start + timedelta(seconds=3)) == "about 3 s left in this step"
+
+
+@pytest.mark.parametrize(("rows", "after"), [(2, 8), (1, None), (0, None)])
+def test_a_full_page_leads_on_and_one_that_is_not_full_does_not(shown, rows, after):
+    """Of documents, and of what flipped between two runs: pages of two here, the second at position 8."""
+    shown.setattr(runs, "PAGE", 2)
+    shown.setattr(runs, "chosen_run", lambda access, run: SimpleNamespace(id="run"))
+    access, run = seen_as("viewer"), SimpleNamespace(id="b")
+    access.workspace.runs.predictions.return_value = [SimpleNamespace(position=5), SimpleNamespace(position=8)][:rows]
+    assert runs.documents(access, after=1)["after"] == after
+    _, asked = access.workspace.runs.predictions.call_args
+    assert (asked["limit"], asked["after"]) == (2, 1)
+    access.workspace.compare.of.return_value = {"flips": [], "classes": []}
+    access.workspace.compare.flips.return_value = [{"position": 5}, {"position": 8}][:rows]
+    facts = runs.compared(access, SimpleNamespace(id="a"), run, "price", "staff", 3)
+    access.workspace.compare.flips.assert_called_once_with("a", "b", old="price", new="staff", after=3, limit=2)
+    assert facts["after"] == after
+    kept = {"a": "a", "b": "b", "before": "price", "after_label": "staff"}
+    assert dict(parse_qsl(facts["next_address"].strip("?&"))) == kept
+    runs.compared(access, run, run, "", "", None)
+    access.workspace.compare.flips.assert_called_with("b", "b", old=None, new=None, after=None, limit=2)
+
+
+@pytest.mark.parametrize(
+    ("asked", "pair"),
+    [
+        ({}, ("2", "3")),  # the latest with the one before it
+        ({"b": "2"}, ("3", "2")),
+        ({"a": "1"}, ("1", "3")),
+        ({"a": "2", "b": "1"}, ("2", "1")),
+        ({"a": "3"}, ("3", "3")),
+    ],
+)
+def test_which_two_runs_are_compared(shown, asked, pair):
+    shown.setattr(runs, "done_runs", lambda access: [SimpleNamespace(id=id) for id in "321"])
+    shown.setattr(runs, "find_run", lambda access, id: SimpleNamespace(id=id))
+    shown.setattr(runs, "compared", lambda access, a, b, *more: {"compared": (a.id, b.id, *more)})
+    facts = runs.compare(seen_as("viewer"), before="price", after_label="staff", after=7, **asked)
+    assert facts["compared"] == (*pair, "price", "staff", 7)
+
+
+def test_the_latest_twenty_exports_are_listed(shown):
+    access = seen_as("viewer")
+    access.workspace.exports.list.return_value = list(range(30))
+    shown.setattr(runs, "done_runs", lambda access: [])
+    shown.setattr(runs, "people_names", lambda access: {})
+    assert runs.exports(access)["exports"] == list(range(20))
+
+
+def test_fields_of_the_form_that_were_left_empty_are_no_options():
+    async def form():
+        return {"error_budget": " 20 ", "language": "  ", "classes": object(), "unknown": "x"}
+
+    found = asyncio.run(runs.read_options(SimpleNamespace(form=form)))
+    assert found == {"error_budget": 0.2}, "twenty of a hundred; what is not a text was not typed"
+
+
+@pytest.mark.parametrize(
+    ("sent", "wanted"),
+    [
+        ({}, {"extras": []}),
+        ({"source": ["s"], "extra": ["e"], "target": "t"}, {"extras": ["e"], "sources": ["s"], "target": "t"}),
+        ({"options": {"classes": ["a: b"]}}, {"extras": [], "sources": [], "classes": ["a: b"]}),
+        ({"answers": "on", "vectors": "on"}, {"extras": [], "use_answers": True, "vectors": True}),
+        ({"words": "on", "name": "mine"}, {"extras": [], "use_words": True}),
+    ],
+)
+def test_what_was_ticked_is_what_a_run_is_made_of(shown, sent, wanted):
+    access = seen_as("owner")
+    shown.setattr(runs, "go_to", lambda access, *parts: parts)
+    runs.start(access, **{"options": {}, **sent})
+    nothing = {"use_answers": False, "use_words": False, "vectors": False}
+    access.workspace.runs.start.assert_called_once_with("p", nothing | wanted, by="me", name=sent.get("name", ""))
+
+
+@pytest.mark.parametrize(
+    ("mapping", "sheet", "chosen"),
+    [
+        (None, None, "guesses"),
+        ({"sheet": "May"}, None, "mapping"),
+        ({"sheet": "May"}, "May", "mapping"),
+        ({"sheet": "May"}, "June", "guesses"),  # another sheet has other columns
+    ],
+)
+def test_the_columns_that_are_offered_are_those_of_the_sheet_on_show(shown, mapping, sheet, chosen):
+    many = {f"class {i:02}": 1 for i in range(45)} | {"most": 4}
+    facts = {"classes": many, "findings": [{"message": "said of the documents"}], "notes": ["noted"]}
+    docs = SimpleNamespace(id="f", mapping=mapping, facts=facts if mapping else None, state="reading")
+    preview = {"guesses": "guesses", "findings": [{"message": "said before"}], "notes": ["guessed"], "problem": "none"}
+    shown.setattr(data, "find_collection", lambda access, id: docs)
+    shown.setattr(data, "next_step", lambda access: None)
+    shown.setattr(data, "unpacking_at_most", lambda most: nullcontext())
+    access = seen_as("viewer")
+    access.workspace.collections.preview.return_value = preview
+    page = data.collection(access, "f", sheet=sheet)
+    assert page["chosen"] == (mapping if chosen == "mapping" else "guesses")
+    access.workspace.collections.preview.assert_called_once_with("f", sheet=sheet or (mapping and "May"))
+    assert page["findings"] == (["said of the documents"] if mapping else ["said before"])
+    assert page["notes"] == (["noted"] if mapping else ["guessed"])
+    assert page["trouble"] == "", "the trouble of guessing is told until a file is read"
+    if mapping:
+        assert len(page["labels"]) == 40
+        assert page["labels"][:2] == [
+            {"label": "most", "n": 4, "share": 1.0},
+            {"label": "class 00", "n": 1, "share": 0.25},
+        ]
+    docs.state = "new"
+    assert data.collection(access, "f")["trouble"] == "none"
+
+
+def test_a_page_waits_for_its_file_and_is_loaded_when_it_is_read(monkeypatch):
+    for state, status in (("reading", 204), ("ready", 200), ("new", 200)):
+        monkeypatch.setattr(data, "find_collection", lambda access, id, state=state: SimpleNamespace(state=state))
+        answer = data.reading(seen_as("viewer"), "f")
+        assert (answer.status_code, "hx-refresh" in answer.headers) == (status, status == 200), state
+
+
+@pytest.mark.parametrize("sheet", ["", "June"])
+def test_columns_that_were_not_chosen_are_none(monkeypatch, sheet):
+    given = {}
+    monkeypatch.setattr(data, "map_file", lambda access, id, **mapping: given.update(mapping))
+    monkeypatch.setattr(data, "go_to", lambda *given: given)
+    data.mapping(seen_as("owner"), "f", ["text"], "", "", sheet)
+    assert given == {"text": ["text"], "label": None, "id_column": None, "sheet": sheet or None}
+    data.mapping(seen_as("owner"), "f", None, "label", "id", sheet)
+    assert given == {"text": [], "label": "label", "id_column": "id", "sheet": sheet or None}
+
+
+@pytest.mark.parametrize("may", [True, False])
+def test_the_sample_is_made_for_who_may_make_projects(monkeypatch, may):
+    made = []
+
+    def add(workspace, *, by):
+        made.append(by)
+        return SimpleNamespace(id="p"), SimpleNamespace(id="r")
+
+    monkeypatch.setattr(projects, "add_sample", add)
+    request = SimpleNamespace(headers={})
+    bench = SimpleNamespace(settings=SimpleNamespace(accounts=True), workspace="workspace")
+    person = SimpleNamespace(id="anna", role="owner" if may else "reviewer")
+    if may:
+        assert projects.sample(request, bench, person).headers["location"] == "/projects/p/runs/r"
+    else:
+        with pytest.raises(HTTPException, match="Only owners"):
+            projects.sample(request, bench, person)
+    assert made == (["anna"] if may else [])
+
+
+def test_an_answer_of_a_sample_is_given_with_its_token_under_the_readers_name():
+    access = seen_as("reviewer")
+    access.workspace.checks.get.return_value = SimpleNamespace(id="c", run="r")
+    access.workspace.runs.get.return_value = SimpleNamespace(id="r", project="p")
+    service.answer_sample(access, "c", "d", "staff", "token")
+    access.workspace.checks.answer.assert_called_once_with("c", "d", "staff", by="me", token="token")
+    access.workspace.runs.get.return_value = SimpleNamespace(id="r", project="another")
+    with pytest.raises(HTTPException, match="no such sample"):
+        service.answer_sample(access, "c", "d", "staff", "token")
+
+
+def test_where_no_further_answer_is_forecast_nothing_is_told():
+    access, run = seen_as("viewer"), SimpleNamespace(id="r")
+    access.workspace.runs.forecast.return_value = SimpleNamespace(answers=0)
+    assert service.forecast(access, run, 7) is None
+    access.workspace.runs.forecast.assert_called_once_with("r", 7)

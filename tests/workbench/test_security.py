@@ -1,17 +1,22 @@
 """What a hostile page, a hostile file or a curious colleague can try."""
 
+import asyncio
 import gzip
 import io
 import re
 import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import httpx
 import pytest
+from fastapi import HTTPException
 
 from isthmus.exceptions import IsthmusWarning
-from isthmus.workbench.context import Access, signed_in, workspace_owner
+from isthmus.workbench import service
+from isthmus.workbench.context import Access, access, signed_in, workspace_owner
 from isthmus.workbench.sessions import Cookies, RateLimiter
 from isthmus.workbench.settings import Settings
 from isthmus.workspace.worker import work
@@ -588,3 +593,90 @@ def test_access_knows_the_order_of_roles():
     access = Access(type("Bench", (), {"workspace": None})(), None, None, "reviewer")
     assert access.may("viewer")
     assert not access.may("owner")
+
+
+def test_a_program_signs_in_with_a_new_session(team):
+    team.account("petra")
+    client = team.client()
+    old, answer = client.cookies, client.post("/api/session", json={"name": "petra", "password": PASSWORD})
+    assert (answer.status_code, answer.json()["name"]) == (200, "petra")
+    assert answer.json()["csrf"] != client.headers["x-csrf-token"]
+    assert client.get("/api/session").json()["name"] == "petra"
+    assert client.post("/api/projects", json={"name": "x"}).status_code == 403, "the token of before is worth nothing"
+    client.headers["x-csrf-token"] = answer.json()["csrf"]
+    assert client.post("/api/projects", json={"name": "x"}).status_code == 200
+    assert len(old) == 1, "one cookie takes the place of the other"
+
+
+def test_one_field_of_an_account_is_changed_and_the_others_stay(team, anna):
+    tina = team.account("tina", "viewer").id
+    people = team.workspace.people
+    hers = team.signed_in("tina")
+
+    def change(**fields):
+        answer = anna.patch(f"/api/people/{tina}", json=fields)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["role"], people.get(tina).disabled
+
+    assert change(role="reviewer") == ("reviewer", False)
+    assert change(disabled=True) == ("reviewer", True)
+    assert hers.get("/api/session").json()["name"] is None, "a closed account is out"
+    assert change(role="viewer") == ("viewer", True), "another role opens no account"
+    assert change(disabled=False, role="reviewer") == ("reviewer", False)
+    me = people.by_name("anna").id
+    assert anna.patch(f"/api/people/{me}", json={"disabled": True}).status_code == 422, "she would lock herself out"
+    assert anna.post(f"/people/{tina}/role", data={"role": "viewer"}).status_code == 303
+    assert people.get(tina).role == "viewer"
+    assert anna.post(f"/people/{me}/role", data={"role": "viewer"}).status_code == 422
+    assert team.signed_in("tina").post(f"/people/{tina}/role", data={"role": "owner"}).status_code == 403
+    assert people.get(tina).role == "viewer"
+
+
+def test_who_is_not_signed_in_can_leave_all_the_same(team):
+    answer = team.client().post("/sign-out")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/sign-in")
+
+
+@pytest.mark.parametrize(("closed", "password"), [(True, "hash"), (False, None)])
+def test_no_link_for_a_password_that_would_open_nothing(closed, password):
+    bench = MagicMock()
+    bench.workspace.people.get.return_value = SimpleNamespace(id="kim", disabled=closed, password_hash=password)
+    with pytest.raises(HTTPException, match="cannot sign in"):
+        service.make_password_link(bench, SimpleNamespace(id="anna"), "kim")
+    bench.links.make.assert_not_called()
+    bench.workspace.audit.note.assert_not_called()
+
+
+@pytest.mark.parametrize(
+    "guess", [lambda request: service.join(request, *"xyz"), lambda request: service.use_password_link(request, *"xy")]
+)
+def test_who_guessed_too_often_is_not_asked_for_links_either(guess):
+    bench = MagicMock()
+    bench.by_address.wait.return_value = 90.0
+    asked = SimpleNamespace(app=SimpleNamespace(state=SimpleNamespace(bench=bench)), client=None)
+    with pytest.raises(service.TooManyTries, match="2 minutes"):
+        guess(asked)
+    bench.by_address.wait.assert_called_once_with("unknown")
+    assert not bench.workspace.mock_calls, "no link is looked at"
+    assert not bench.links.mock_calls
+
+
+@pytest.mark.parametrize(
+    ("seen", "needed", "status"),
+    [
+        (("mine", "reviewer"), "reviewer", None),
+        (("mine", "reviewer"), "owner", 403),
+        (("another", "owner"), "viewer", 404),  # looked up for another address
+        (None, "viewer", 404),
+    ],
+)
+def test_a_project_is_entered_by_who_sees_it_and_may_do_so_much(seen, needed, status):
+    found = seen and (SimpleNamespace(id=seen[0]), seen[1])
+    entering = access(needed)(SimpleNamespace(state=SimpleNamespace(seen=found)), "mine", "bench", "person")
+    if status is None:
+        entered = asyncio.run(entering)
+        assert (entered.project.id, entered.role, entered.bench, entered.person) == (*seen, "bench", "person")
+    else:
+        with pytest.raises(HTTPException) as refused:
+            asyncio.run(entering)
+        assert refused.value.status_code == status

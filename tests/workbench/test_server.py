@@ -6,6 +6,9 @@ import os
 import re
 import socket
 import time
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import httpx
 import pytest
@@ -14,8 +17,8 @@ from workbench_server import kept_loggers
 from isthmus.cli.app import run_command
 from isthmus.exceptions import UsageError
 from isthmus.workbench import server as server_module
-from isthmus.workbench.server import public_address
-from isthmus.workbench.settings import Settings, check_proxies
+from isthmus.workbench.server import greet_owners, listen, prepare_sample, public_address, sample_owner
+from isthmus.workbench.settings import Settings, check_proxies, load_secret
 from isthmus.workspace import open_workspace
 
 
@@ -158,3 +161,71 @@ def test_the_address_to_type(settings, address):
 )
 def test_which_names_are_answered(settings, host, answered):
     assert Settings(**settings).answers_to(host) is answered
+
+
+def test_every_option_of_the_server_reaches_its_settings(new_workspace, start, monkeypatch):
+    made = []
+    monkeypatch.setattr(server_module, "make_app", lambda workspace, settings: made.append((workspace, settings)))
+    said = start(
+        new_workspace, accounts=True, https=True, names=["Review.Example"], proxies=["10.0.0.1"], max_upload=12_345
+    )
+    assert "https://review.example/join/" in said
+    ((workspace, settings),) = made
+    assert workspace is new_workspace
+    wanted = Settings(
+        port=0, accounts=True, https=True, names=("review.example",), proxies=("10.0.0.1",), max_upload=12_345,
+        secret=load_secret(new_workspace.folder),
+    )  # fmt: skip
+    assert settings == wanted
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        ("", None),
+        ("a", "1 project ('a')"),
+        ("abc", "3 projects ('a', 'b', 'c')"),
+        ("abcd", "4 projects ('a', 'b', 'c', …)"),
+    ],
+)
+def test_three_of_the_projects_that_nobody_sees_are_named(names, shown):
+    said, workspace = [], MagicMock()
+    workspace.people.has_accounts.return_value = True
+    workspace.projects.without_owner.return_value = [SimpleNamespace(name=name) for name in names]
+    greet_owners(workspace, "http://localhost", said.append)
+    assert len(said) == bool(shown), "nothing is said where there is nothing to say"
+    assert shown is None or shown in said[0]
+    workspace.people.invite.assert_not_called()
+
+
+def test_the_sample_is_for_the_oldest_owner_who_can_sign_in_and_made_once(monkeypatch):
+    def person(name, day, role="owner", password_hash="hash", disabled=False):
+        made = datetime(2026, 1, day, tzinfo=UTC)
+        return SimpleNamespace(id=name, created_at=made, role=role, password_hash=password_hash, disabled=disabled)
+
+    workspace = MagicMock()
+    workspace.people.local.return_value = person("local", 1, password_hash=None)
+    closed, guest = person("closed", 2, disabled=True), person("guest", 3, role="reviewer")
+    others = [workspace.people.local(), closed, guest]
+    workspace.people.list.return_value = [person("later", 9), *others, person("first", 5)]
+    assert sample_owner(workspace, Settings(accounts=True)).id == "first"
+    assert sample_owner(workspace, Settings()).id == "local", "without accounts there is one person"
+    workspace.people.list.return_value = others
+    assert sample_owner(workspace, Settings(accounts=True)).id == "local", "until there is an owner's account"
+    made = []
+    monkeypatch.setattr(server_module, "add_sample", lambda workspace, by: made.append(by))
+    for found in (None, "the sample"):
+        monkeypatch.setattr(server_module, "find_sample", lambda workspace, person, found=found: found)
+        prepare_sample(workspace, Settings())
+    assert made == ["local"], "a sample that is there is not made again"
+
+
+def test_an_address_that_cannot_be_listened_on_is_told_from_one_that_is_taken(monkeypatch):
+    def nowhere(*given, **named):
+        raise OSError(99, "Cannot assign requested address")
+
+    monkeypatch.setattr(server_module.socket, "getaddrinfo", nowhere)
+    with pytest.raises(UsageError) as refused:
+        listen("192.0.2.1", 80)
+    reason = "cannot be listened on (Cannot assign requested address); choose another with --host and --port"
+    assert str(refused.value) == f"192.0.2.1:80 {reason}."

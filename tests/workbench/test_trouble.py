@@ -1,14 +1,17 @@
 """The disk is full or the database away: one sentence, no path, nothing lost."""
 
+import errno
 import json
 import os
 import shutil
 import subprocess
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
 from isthmus.exceptions import DataError
+from isthmus.workbench import app
 from isthmus.workspace import open_workspace
 from isthmus.workspace.database import AWAY, AWAY_SENTENCE, Database
 
@@ -119,3 +122,38 @@ def test_a_database_that_goes_away_between_two_questions_hides_no_project(server
 
 def raise_away():
     raise DataError(AWAY_SENTENCE, code=AWAY)
+
+
+@pytest.mark.parametrize(("free", "status"), [(app.LEAST_FREE, 200), (app.LEAST_FREE - 1, 503)])
+def test_a_disk_that_is_nearly_full_is_told_before_it_is_full(server, monkeypatch, free, status):
+    monkeypatch.setattr(app.shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
+    answer = server.client().get("/health")
+    assert answer.status_code == status
+    assert answer.json()["status"] == ("ok" if status == 200 else "disk full")
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code"),
+    [
+        (DataError(AWAY_SENTENCE, code=AWAY), 503, AWAY),
+        (OSError(errno.ENOSPC, "No space left on device"), 503, AWAY),
+        (OSError(errno.EACCES, "Permission denied"), 500, "failed"),
+        (DataError("'{folder}/models/1' is gone.", code="not-found"), 404, "not-found"),
+    ],
+    ids=["away", "full", "denied", "gone"],
+)
+def test_what_a_reader_can_wait_for_is_told_from_what_is_broken(
+    server, workspace, project, monkeypatch, error, status, code
+):
+    def fail(*given, **named):
+        if "{folder}" in str(error):
+            raise DataError(str(error).format(folder=workspace.folder), code=error.code)
+        raise error
+
+    client = server.client()
+    monkeypatch.setattr(type(workspace.runs), "list", fail)
+    answer = client.get(f"/api/projects/{project.id}/runs")
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+    assert ("retry-after" in answer.headers) is (status == 503), "to ask again helps only where the trouble passes"
+    assert str(workspace.folder) not in answer.text
+    assert "denied" not in answer.text
