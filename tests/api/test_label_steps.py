@@ -2,6 +2,8 @@
 
 import ast
 import inspect
+from dataclasses import fields, replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,8 +11,11 @@ import pytest
 import isthmus
 from isthmus._math import content
 from isthmus.api import label, steps
+from isthmus.choose import AccuracyEstimate
 from isthmus.choose.texts import TransferTexts
-from isthmus.exceptions import UsageError
+from isthmus.exceptions import IsthmusError, UsageError
+from isthmus.features.embeddings import VectorTable
+from isthmus.feedback import Answers
 
 
 @pytest.fixture(scope="module")
@@ -115,3 +120,169 @@ def test_groups_and_disputes_are_looked_for_in_the_texts_as_they_were_given(made
     assert sorted(read) == ["disputed", "novel_names"]
     for name, texts in read.items():
         assert texts == made.target_texts, f"{name} read the texts in another order than they were given in"
+
+
+SMALL = ["kind staff", "great bike", "polite staff", "fast bike"] * 2
+KINDS = ["staff", "product"] * 4
+LATER = ["rude staff", "slow bike", "kind staff"]
+
+
+def vectors_of(texts):
+    return np.array([[float("staff" in text), float("bike" in text)] for text in texts])
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "sentence"),
+    [
+        ({"vectors": (vectors_of(SMALL), vectors_of(LATER)), "embed": vectors_of}, "bad-parameter", "give one of them"),
+        ({"vectors": (vectors_of(SMALL),)}, "bad-parameter", "vectors has 1 parts; give one array each for source and"),
+        ({"vectors": "static"}, "bad-parameter", "one array each for source and target."),
+        (
+            {"vectors": (vectors_of(SMALL), vectors_of(LATER)), "extra_texts": ["a bike"]},
+            "bad-parameter",
+            "vectors has 2 parts; give one array each for source and target and extra texts.",
+        ),
+        (
+            {"vectors": (vectors_of(SMALL), vectors_of(LATER)[:, :1])},
+            "length-mismatch",
+            "The vectors have 2 and 1 numbers; make them with one model.",
+        ),
+        ({"embed": vectors_of}, "bad-parameter", "Method 'nbc' takes no vectors; use auto or one of"),
+        ({"embed": vectors_of, "method": isthmus.TransductiveSVM()}, "bad-parameter", "takes no vectors"),
+        (
+            {"source_domain": ["one", None] * 4},
+            "bad-domain",
+            "4 source texts have no domain; name one for every text.",
+        ),
+    ],
+)
+def test_vectors_and_domains_that_do_not_fit_are_refused(options, code, sentence):
+    with pytest.raises(IsthmusError) as caught:
+        isthmus.label(SMALL, KINDS, LATER, **{"method": "nbc", **options})
+    assert caught.value.code == code
+    assert sentence in str(caught.value), f"expected {sentence!r} in {str(caught.value)!r}"
+
+
+def test_vectors_of_extra_texts_come_last():
+    """They move the directions that the labelled texts are read in, and get no label."""
+    extra = ["a fast bike", "kind staff"]
+    parts = vectors_of(SMALL), vectors_of(LATER), vectors_of(extra)
+    table = steps._one_view(SMALL, LATER, extra, parts, None)
+    np.testing.assert_array_equal(table([*LATER, *extra]), vectors_of([*LATER, *extra]))
+    result = isthmus.label(SMALL, KINDS, LATER, method="vectors", vectors=parts, extra_texts=extra, min_df=1)
+    assert result.labels.tolist() == ["staff", "product", "staff"]
+    assert result.settings["extra_texts"] == 2
+
+
+def test_labels_without_texts_are_no_missing_source():
+    """A source is left out whole."""
+    with pytest.raises(IsthmusError, match="source_texts"):
+        isthmus.label(None, KINDS, LATER, classes=["staff: kind", "product: bike"], embed=False)
+
+
+def test_one_domain_is_no_choice_of_sources(monkeypatch):
+    monkeypatch.setattr(steps, "weigh_sources", lambda *given, **options: 1 / 0)
+    result = isthmus.label(SMALL, KINDS, LATER, method="nbc", source_domain=["one"] * 8)
+    assert result.sources == []
+    assert len(result.source_texts) == 8
+
+
+@pytest.mark.parametrize("right", [None, 0.6])
+def test_labels_of_added_classes_count_as_far_as_names_describe_the_source(monkeypatch, right):
+    expected = AccuracyEstimate(0.8, 0.7, 0.9)
+    given = []
+
+    def note(scorer, labels, confidence, *, known):
+        given.append((confidence, known.tolist()))
+        return expected
+
+    monkeypatch.setattr(steps, "estimate_accuracy", note)
+    agreement = None if right is None else SimpleNamespace(right=right)
+    fitted = SimpleNamespace(
+        labels=np.array(["staff", "parking", "staff", "staff"]),
+        probabilities=np.array([[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.8, 0.2]]),
+        model=SimpleNamespace(agreement_=agreement),
+    )
+    job = SimpleNamespace(by_names=False)
+    found = steps._expect_of_one(job, fitted, None, ["parking"])
+    assert given == [(pytest.approx(0.75), [True, False, True, True])]
+    assert found.estimate == (None if right is None else pytest.approx(0.75 * 0.8 + 0.25 * 0.6))
+    assert steps._expect_of_one(job, fitted, None, []) is expected, "no class was added"
+
+
+def again_with(monkeypatch, result, **options):
+    """What correcting one source label asks label for."""
+    given = {}
+
+    def note(*collections, **named):
+        given.update(named, collections=collections)
+        return result
+
+    monkeypatch.setattr(label, "label", note)
+    result.teach(source_labels={"document": [1], "true_label": ["product"]}, **options)
+    return given
+
+
+@pytest.mark.parametrize("embed", [False, vectors_of])
+def test_a_corrected_source_is_labelled_with_the_classes_and_vectors_of_the_run(monkeypatch, embed):
+    classes = {"staff": "kind, polite", "product": "bike, fast"}
+    result = isthmus.label(SMALL, KINDS, LATER, "names", classes=classes, embed=embed)
+    given = again_with(monkeypatch, result)
+    assert given["classes"] == result.settings["classes"]
+    assert set(given["classes"]) == set(classes)
+    if embed is False:
+        assert given["embed"] is False, "vectors that were switched off stay so"
+    else:
+        found = given["embed"](LATER)
+        np.testing.assert_array_equal(found, vectors_of(LATER), err_msg="the model that the method uses")
+    assert given["collections"][1].tolist() == ["product", *KINDS[1:]]
+    assert given["collections"][3] == "names"
+
+
+@pytest.mark.parametrize("named", ["minilm", "sentence-transformers/LaBSE"])
+def test_vectors_that_no_method_uses_are_asked_for_again_where_they_have_a_name(monkeypatch, named):
+    """A table stays with the labelling; of a function nothing but its name is left, so that the run is refused."""
+    result = isthmus.label(SMALL, KINDS, LATER, method="nbc", min_df=1)
+    run = replace(result, settings={**result.settings, "vectors": named})
+    assert again_with(monkeypatch, run)["embed"] == named
+    table = VectorTable.of(LATER, vectors_of(LATER))
+    kept = replace(result, settings={**result.settings, "vectors": "given"}, given_vectors=table)
+    assert again_with(monkeypatch, kept)["embed"] is table
+    lost = replace(result, settings={**result.settings, "vectors": "vectors_of"})
+    with pytest.raises(UsageError, match="made with vectors by a function that no method uses, which it does not keep"):
+        lost.teach(source_labels={"document": [1], "true_label": ["product"]})
+
+
+def test_corrections_come_with_answers_and_words_in_one_call():
+    """And blank rows that were kept are no answers to learn again."""
+    result = isthmus.label(SMALL, KINDS, LATER, method="nbc", min_df=1)
+    fix = {"document": [1], "true_label": ["product"]}
+    both = result.teach({"document": [2], "true_label": ["staff"]}, source_labels=fix, name="one")
+    assert both.source_labels[0] == "product"
+    assert both.labels[1] == "staff"
+    words = result.teach(word_labels={"slow": "staff"}, source_labels=fix)
+    assert words.answers.words == {"slow": {"staff": 1.0}}
+    assert words.source_labels[0] == "product"
+    back = both.teach(without="one", source_labels={"document": [3], "true_label": ["product"]})
+    assert back.answers is None or not back.answers.rows, "the answers of the table are taken back"
+    assert back.source_labels[[0, 2]].tolist() == ["product"] * 2
+    blank = replace(result, answers=Answers(blank=[0]))
+    assert blank.teach(source_labels=fix).learned is None, "nothing was answered: nothing is learned"
+
+
+@pytest.mark.parametrize("wrong", ["predict_proba", "no_known_terms"])
+def test_rules_that_say_something_else_are_not_taken(wrong):
+    result = isthmus.label(SMALL, KINDS, LATER, method="nbc", language="en")
+    assert result.quick_model() is not None
+    quick = result._quick
+
+    class Other(type(quick)):
+        pass
+
+    def answer(self, texts):
+        found = getattr(quick, wrong)(texts)
+        return found[::-1] if wrong == "predict_proba" else ~found
+
+    setattr(Other, wrong, answer)
+    result.__dict__["_quick"] = Other(**{one.name: getattr(quick, one.name) for one in fields(quick)})
+    assert result.quick_model() is None, f"its {wrong} is not that of the model"

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from extras import need_vectors
 from made_texts import LABELS, SOURCE, TARGET
 
 import isthmus
+from isthmus.api import quick as quick_module
 from isthmus.api.quick import PART, read_array
 from isthmus.api.saving import read_quickly
 from isthmus.cli.label_run import review_layout
@@ -204,3 +205,106 @@ def test_an_array_holds_no_more_than_its_file():
     np.save(stream, np.array([{}], dtype=object))
     with pytest.raises(ValueError, match="array of object"):
         read_array(stream.getvalue())
+
+
+def test_steps_without_a_rule_leave_the_model_to_itself():
+    """Rows of another length, parts that are weighed, and steps that nobody wrote a rule for."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.pipeline import FeatureUnion
+    from sklearn.preprocessing import Normalizer
+
+    assert type(quick_module._sklearn_step(Normalizer())).__name__ == "UnitRows"
+    chain = isthmus.make_transfer_pipeline(Normalizer())
+    both = [("one", chain), ("two", chain)]
+    assert type(quick_module._sklearn_step(FeatureUnion(both))).__name__ == "SideBySide"
+    weighed = FeatureUnion(both, transformer_weights={"one": 2.0})
+    for step in (Normalizer(norm="l1"), weighed, TruncatedSVD()):
+        assert quick_module._sklearn_step(step) is None, f"{type(step).__name__} has no rule"
+
+
+def there_and_back(value, texts=None, arrays=None):
+    """A value packed as JSON and arrays, and read again."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for name, array in (arrays or {}).items():
+            inner = io.BytesIO()
+            np.save(inner, array)
+            archive.writestr(name, inner.getvalue())
+    with zipfile.ZipFile(stream) as saved:
+        packer = quick_module._Packer(saved, texts or {})
+        packed = json.loads(json.dumps(packer.pack(value)))
+        own = io.BytesIO()
+        with zipfile.ZipFile(own, "w") as archive:
+            for name, data in packer.arrays.items():
+                archive.writestr(name, data)
+        with zipfile.ZipFile(own) as archive:
+            return packed, quick_module._Unpacker(archive, saved, lambda: texts or {}, packer.nodes).unpack(packed)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float64(0.5), np.int64(3), np.bool_(True), [1, "a", None], (1, 2.5), [[1], ("a", (2,))], {"a": [1], "b": 2},
+        frozenset({"b", "a"}),
+    ],
+)  # fmt: skip
+def test_plain_values_come_back_as_they_were(value):
+    _, back = there_and_back(value)
+    assert back == value
+    assert type(back) is (type(value.item()) if isinstance(value, np.generic) else type(value))
+
+
+@pytest.mark.parametrize("dtype", ["<U5", object])
+def test_names_come_back_in_their_kind(dtype):
+    names = np.array(["staff", "price"], dtype=dtype)
+    _, back = there_and_back(names)
+    assert back.tolist() == names.tolist()
+    assert back.dtype == names.dtype
+
+
+def test_texts_that_the_file_holds_are_not_written_twice():
+    """Of a list of more than a hundred; one that holds something else is written as it is."""
+    texts = {"texts": [f"text {i}" for i in range(60)], "source_texts": [f"own {i}" for i in range(60)], "ids": None}
+    both = [*texts["source_texts"], *texts["texts"]]
+    packed, back = there_and_back(both, texts)
+    assert packed["texts"][:2] == [["source_texts", 0], ["source_texts", 1]]
+    assert back == both
+    for other in ([*both, "another"], [*both, 3], both[:100]):
+        packed, back = there_and_back(other, texts)
+        assert "texts" not in packed
+        assert back == other
+
+
+def test_arrays_that_the_model_holds_are_not_written_twice():
+    held, other = np.arange(5.0), np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    packed, back = there_and_back([held, other, other + 1], arrays={"a.npy": held})
+    assert [next(iter(row)) for row in packed["rows"]] == ["held", "array", "array"]
+    for one, own in zip(back, (held, other, other + 1), strict=True):
+        np.testing.assert_array_equal(one, own, err_msg="an array must come back")
+        assert one.flags.f_contiguous == own.flags.f_contiguous, "sums are in the order of the memory"
+
+
+@dataclass
+class Stranger:
+    size: int
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.array([["a", "b"]]), np.array([b"a"]), np.array([(1,)], dtype=[("a", int)]), np.array([1, object()]),
+        object(), Stranger(1), {1, 2}, [Stranger(1)],
+    ],
+    ids=["a table of names", "bytes", "records", "an object", "anything", "a class", "a set", "in a list"],
+)  # fmt: skip
+def test_what_has_no_rule_is_not_packed(value):
+    with pytest.raises(quick_module.NotQuickError):
+        there_and_back(value)
+
+
+def test_arrays_of_either_version_are_read():
+    values = np.asfortranarray(np.arange(6.0).reshape(2, 3))
+    for version in ((1, 0), (2, 0)):
+        stream = io.BytesIO()
+        np.lib.format.write_array(stream, values, version=version)
+        np.testing.assert_array_equal(read_array(stream.getvalue()), values, err_msg=f"version {version}")

@@ -350,3 +350,102 @@ def test_functions_of_numpy_are_known_where_skops_did_not_list_them():
     assert len(named) == 2
     assert strange == []
     assert refused == ["numpy.f2py.run_main", "numpy.save", "os.system"]
+
+
+class OwnPipeline(isthmus.pipeline.TransferPipeline):
+    """A pipeline of the caller's own kind, which is the model itself."""
+
+
+LongName = type("L" * 90, (), {"__module__": __name__})
+
+
+def test_a_model_of_an_own_kind_is_loaded_where_it_is_named(tmp_path):
+    result = label()
+    result.model = OwnPipeline(result.model.steps)
+    with pytest.warns(IsthmusWarning, match="OwnPipeline"):
+        path = result.save(tmp_path / "m")
+    refuses(path, "not part of a model.*OwnPipeline|OwnPipeline.*not part of a model")
+    assert isthmus.load(path, trusted=[OwnPipeline]).predict(TARGET).tolist() == result.labels.tolist()
+
+
+def test_what_a_file_says_is_cut_before_it_is_told(saved):
+    refuses(
+        rewrite(saved, model__skops=skops_io.dumps({"model": LongName()})),
+        f"asks for '{(__name__ + '.' + 'L' * 90)[:80]}'",
+    )
+    newer = header(format=saving.FORMAT + 1, isthmus="9" * 90)
+    refuses(rewrite(saved, isthmus__json=newer), f"written by isthmus '{'9' * 40}';")
+
+
+@pytest.mark.parametrize("number", [True, 0, -1, 1.0, None])
+def test_a_header_without_a_number_of_its_format_is_none(saved, number):
+    refuses(rewrite(saved, isthmus__json=header(format=number)), "is not a model saved by isthmus")
+
+
+def test_a_header_is_short(saved):
+    """It is read before anything is known of the file."""
+    text = header()
+    limit = saving._HEADER_BYTES
+    assert isthmus.load(rewrite(saved, isthmus__json=text.ljust(limit))).method == "nbc"
+    refuses(rewrite(saved, isthmus__json=text.ljust(limit + 1)), "is not a model saved by isthmus")
+
+
+def test_a_file_may_unpack_to_the_limit_and_to_no_byte_more(saved, monkeypatch):
+    with zipfile.ZipFile(saved) as archive:
+        outer = sum(entry.file_size for entry in archive.infolist())
+        with zipfile.ZipFile(io.BytesIO(archive.read("model.skops"))) as inner:
+            size = outer + sum(entry.file_size for entry in inner.infolist())
+    for limit, fits in ((size, True), (size - 1, False), (outer, False), (outer - 1, False)):
+        monkeypatch.setattr(saving, "unpack_limit", lambda limit=limit: limit)
+        if fits:
+            assert isthmus.load(saved).method == "nbc"
+            assert saving.read_quickly(saved) is not None
+            continue
+        with pytest.raises(DataError) as caught:
+            isthmus.load(saved)
+        assert caught.value.code == "too-large"
+        assert saving.read_quickly(saved) is None
+
+
+@pytest.mark.parametrize("change", [{"kind": "cluster"}, {"format": saving.FORMAT - 1}])
+def test_rules_are_read_of_labellings_of_this_format_alone(saved, change):
+    assert saving.read_quickly(saved) is not None
+    assert saving.read_quickly(rewrite(saved, isthmus__json=header(**change))) is None
+
+
+def test_texts_are_lists_of_texts_and_what_is_not_there_is_not_missed(saved):
+    with zipfile.ZipFile(saved) as archive:
+        texts = json.loads(archive.read("texts.json"))
+    further = json.dumps({name: value for name, value in texts.items() if name != "ids"} | {"further": [1]})
+    assert isthmus.load(rewrite(saved, texts__json=further)).ids is None
+    for value in ("abcd", {"a": "b"}, [1, "b", "c", "d"], 4):
+        refuses(rewrite(saved, texts__json=json.dumps(texts | {"texts": value})), "does not hold a labelling")
+
+
+def no_such_label(result):
+    result.labels = np.array(["staff", "price", "parking", "price"])
+
+
+def one_class_more(result):
+    result.probabilities = np.hstack([result.probabilities, np.zeros((4, 1))])
+
+
+@pytest.mark.parametrize("damage", [no_such_label, one_class_more])
+def test_labels_and_classes_that_do_not_fit_each_other_are_refused(damage, tmp_path):
+    result = label()
+    damage(result)
+    refuses(result.save(tmp_path / "m"), "its labels and its classes do not fit each other")
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("sklearn.naive_bayes.MultinomialNB", True),
+        ("sklearn.naive_bayes.NoSuchThing", False),
+        ("sklearn.utils.Bunch", False),
+        ("sklearn.naive_bayes.np", False),
+        ("other.naive_bayes.MultinomialNB", False),
+    ],
+)
+def test_estimators_of_scikit_learn_are_known_and_nothing_else_of_it(name, known):
+    assert saving._is_estimator(name) is known

@@ -120,3 +120,16 @@ def test_a_class_is_split_into_as_many_groups_as_its_own_documents_ask_for(label
     monkeypatch.setattr(subtopics, "_EACH", 12)
     labelled.split("staff")
     assert sizes == [4]
+
+
+def test_a_group_that_fits_no_class_is_split_by_its_own_documents(labelled):
+    """Whatever labels they have; the group's name comes before that of a class."""
+    inside = np.arange(len(TARGET)) % 12 < 8
+    groups = np.where(inside, "visits", "").astype(object)
+    result = replace(labelled, novel_group=groups, novel=[{"group": "visits"}])
+    found = result.split("visits", 2)
+    assert found.rows.tolist() == np.flatnonzero(inside).tolist()
+    assert found.texts == [TARGET[row] for row in found.rows]
+    assert repr(found) == "Subtopics('visits', 48 texts, 2 groups)"
+    with pytest.raises(UsageError, match="split one of: product, staff, visits"):
+        result.split("noise")

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from os import PathLike
+from pathlib import Path
 from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
@@ -46,13 +47,14 @@ from isthmus.choose.guaranteed import NOMINAL, draw_to_decide
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
-from isthmus.features.embeddings import VectorTable
+from isthmus.features.embeddings import MINILM, STATIC, TextEmbedder, VectorTable
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.feedback.asking import ask, ask_about_words
 from isthmus.feedback.model import (
     add_vectors,
     calibrated_proba,
     confidence_power,
+    fitted_pipelines,
     has_no_known_terms,
     taught_part,
     vector_steps,
@@ -750,12 +752,14 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
         )
     base = result.untaught()
     settings = base.settings
+    embed = _embed_again(base)
     lost = {
         "labelled words": bool(base.given_words),
         "extra texts": "extra_texts" in settings,
         "a labeller": "labeller" in settings,
         "several sources": bool(base.sources),
         "an estimator of your own": settings["method"] not in ("auto", *RECIPES),
+        "vectors by a function that no method uses": embed is None and settings.get("vectors", STATIC) != STATIC,
     }
     if any(lost.values()):
         what = ", ".join(name for name, is_so in lost.items() if is_so)
@@ -767,14 +771,13 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
     labels = base.source_labels.copy()
     for row, name in corrected.items():
         labels[row] = name
-    own_vectors = next((step.model for step in vector_steps(base.model)), base.given_vectors)
     again = label(
         base.source_texts,
         labels,
         base.texts,
         settings["method"],
         classes=settings.get("classes"),
-        embed=False if settings.get("vectors") == "none" else own_vectors,
+        embed=embed,
         parameters=settings.get("parameters"),
         force_classes=True,  # they were accepted before
         **{name: settings[name] for name in ("random_state", "error_budget", "analyzer", "min_df", "language")},
@@ -785,3 +788,15 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
     if answers is not None and answers.says_something:
         again = learn_answers(again, again, answers, answers)
     return again._like(result)
+
+
+def _embed_again(base: LabelResult) -> Any:
+    """What ``embed`` was: the model in a method, a table that none uses, or a name; None: not said, or not kept."""
+    name = str(base.settings.get("vectors", STATIC))
+    if name == "none":
+        return False
+    # Names of classes are read beside words, in a part of a part of the pipeline.
+    parts = [part for pipeline in fitted_pipelines(base.model) for part in pipeline.get_params().values()]
+    found = next((part.model for part in parts if isinstance(part, TextEmbedder)), base.given_vectors)
+    is_name = name == MINILM or "/" in name or Path(name).is_dir()  # no function is called so
+    return name if found is None and is_name else found
