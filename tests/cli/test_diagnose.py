@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from isthmus.cli.app import run_command
+from isthmus.cli.diagnose import describe_next
 
 ENGLISH = [("the staff was friendly and kind", "staff"), ("the price was high for what it is", "price")] * 30
 SOURCE = "id,comment,category\n" + "".join(f"{i},{text},{label}\n" for i, (text, label) in enumerate(ENGLISH))
@@ -131,3 +132,22 @@ def test_doubtful_source_labels_go_out_to_a_person_and_back(folder, capsys):
     from isthmus import load
 
     assert load("taught.isthmus").source_labels[4] == "staff"
+
+
+@pytest.mark.parametrize(
+    ("rows", "level", "review_source", "said"),
+    [
+        ([], "transfer", None, "Label the target: isthmus label 'my source.csv' b.csv -o"),
+        ([("distance", 2), ("source labels", 0)], "transfer", None, "Label the target"),
+        ([("source labels", 1)], "no-transfer", None, "with --review-source doubtful.csv"),
+        ([("distance", 3)], "no-transfer", None, "isthmus label TARGET --class NAME --class NAME"),
+        ([("source labels", 1)], "transfer", Path("doubt.csv"), "isthmus teach FILE --source-labels doubt.csv"),
+    ],
+)
+def test_what_is_next_goes_by_what_was_found(rows, level, review_source, said):
+    class Found(list):
+        pass
+
+    found = Found({"topic": topic, "severity": severity} for topic, severity in rows)
+    found.level = level
+    assert said in describe_next(found, "my source.csv", "b.csv", review_source)

@@ -150,3 +150,17 @@ def test_refusals_of_label_leave_nothing_behind(folder, capsys, arguments, code)
     assert run_command(["label", *arguments]) == code
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_long_text_is_cut_and_unknown_ids_name_three(folder, capsys):
+    for length in (200, 201):
+        text = "staff " * 40
+        assert run_command(["explain", "m.isthmus", "--text", text[:length].replace(" ", "_")]) == 0
+        line = capsys.readouterr().err.splitlines()[-1]
+        assert line.endswith("…") == (length > 200)
+        assert len(line.rpartition(": ")[2]) == length
+    Path("more.csv").write_text("id,comment\n" + "".join(f"n{i},price {i}\n" for i in range(5)))
+    saved = ["label", "source.csv", "more.csv", "--method", "nbc", "-o", "more_out.csv", "--save", "more.isthmus"]
+    assert run_command([*saved, "--quiet"]) == 0
+    assert run_command(["explain", "more.isthmus", "--document", "x"]) == 1
+    assert "it holds 5 ('n0', 'n1', 'n2', …)" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from isthmus._utils import spell_time
-from isthmus.cli import _exit, check, common, inputs, outputs
+from isthmus.cli import _exit, app, check, common, inputs, label_run, outputs
 from isthmus.cli.common import count_cores, describe, note_guarded, run_record_path, talking
 from isthmus.cli.progress import Forecast, ProgressLine
 from isthmus.corpus import Collection
@@ -340,3 +340,144 @@ def test_a_sheet_is_looked_for_in_the_workbooks_alone(tmp_path):
     with pytest.raises(UsageError, match="'second' was given and none of the files is a workbook") as told_so:
         inputs.read_inputs(LabelRequest(files=(table, table), sheet="second", quiet=True))
     assert told_so.value.code == "bad-parameter"
+
+
+def test_twelve_classes_are_all_there_are(capsys):
+    labels = [f"class {i:02d}" for i in range(12)]
+    describe(
+        Collection.from_texts([f"some words {i}" for i in range(12)], labels, name="old.csv"), "source", quiet=False
+    )
+    assert capsys.readouterr().err.splitlines()[1].endswith("class 11 1")
+
+
+def test_a_folder_in_the_place_of_the_record_stays(tmp_path):
+    (tmp_path / "run.json").mkdir()
+    assert run_record_path(tmp_path / "out.csv").name == "out.csv.run.json"
+
+
+def test_where_nothing_can_be_kept_the_error_is_the_first_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(outputs, "_keep_elsewhere", lambda columns, output: None)
+    with (
+        pytest.raises(ValueError, match=r"^broken$"),
+        outputs.keeping({"label": ["a"]}, ["1"], str(tmp_path / "o.csv")),
+    ):
+        raise ValueError("broken")
+
+
+def test_an_error_about_a_file_in_the_making_names_the_file_that_was_asked_for(tmp_path):
+    def make(part):
+        raise DataError(f"{str(part)!r} is full of errors.", code="bad-model")
+
+    place = tmp_path / "page.html"
+    with pytest.raises(DataError, match="page") as caught:
+        outputs.write_files(None, {}, {place: make}, force=False)
+    assert str(caught.value) == f"{str(place)!r} is full of errors."
+    assert caught.value.code == "bad-model"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_of_a_saved_labelling_fit_its_texts():
+    kept = {"names": ["nr"], "cells": {"nr": [1]}, "source": "s.csv", "given": 3}
+    result = SimpleNamespace(input_table=json.dumps(kept), texts=["a", "b"], document_ids=["1", "2"])
+    with pytest.raises(DataError, match="its columns differ in length") as caught:
+        outputs.target_table(result, None, True)
+    assert caught.value.code == "bad-model"
+
+
+def test_of_a_labelling_without_its_columns_the_names_are_told(capsys):
+    kept = {"names": ["nr", "region"], "cells": None, "source": "s.csv", "given": 3}
+    result = SimpleNamespace(input_table=json.dumps(kept), texts=["a", "b"], document_ids=["1", "2"])
+    assert outputs.target_table(result, None, True) == {"id": ["1", "2"], "text": ["a", "b"]}
+    assert capsys.readouterr().err == "", "quiet is quiet"
+    outputs.target_table(result, None, False)
+    half, lacks = capsys.readouterr().err.splitlines()
+    assert half.startswith("The table holds the 2 documents of s.csv that had no label; ")
+    assert lacks == "The labelling lacks the other columns of the target (nr, region); --target FILE adds them."
+
+
+def test_the_file_that_was_labelled_is_read_again_by_the_same_columns(tmp_path):
+    (tmp_path / "t.csv").write_text("title,comment\nloud,bike\nkind,staff\n", encoding="utf-8")
+    result = SimpleNamespace(input_table=json.dumps({"text": ["title"]}), texts=["loud", "kind"])
+    assert list(outputs.target_table(result, tmp_path / "t.csv", True)) == ["title", "comment"]
+    other = SimpleNamespace(input_table=json.dumps({"text": ["comment"]}), texts=["loud", "kind"])
+    with pytest.raises(DataError, match="are not the 2 of the labelling"):
+        outputs.target_table(other, tmp_path / "t.csv", True)
+
+
+def labels_of(cells, **options):
+    source = Collection.from_texts(["kind staff", "high price"], ["staff", "price"], name="s.csv")
+    target = Collection.from_texts([f"text {i}" for i in range(len(cells))], name="t.csv", columns={"sum": cells})
+    return inputs._target_labels(target, [source], LabelRequest(files=("s.csv", "t.csv"), **options))
+
+
+def test_labels_in_the_target_are_refused_where_they_are_none_unless_forced():
+    with pytest.raises(DataError, match="is empty; there are no answers in it") as caught:
+        labels_of([None, " ", ""], target_label="sum")
+    assert caught.value.code == "no-labels"
+    numbers = [str(number) for number in range(1000, 1080)]
+    with pytest.raises(DataError, match="80 different numbers"):
+        labels_of(numbers, target_label="sum")
+    assert labels_of(numbers, target_label="sum", force_classes=True) == numbers
+    assert labels_of(["staff", None], target_label="sum") == ["staff", None]
+
+
+def test_words_of_a_class_may_stand_in_two_places_if_they_are_the_same(tmp_path):
+    table = tmp_path / "classes.csv"
+    table.write_text("class,words\nstaff,clerk desk\nprice,\nlot,garage\n", encoding="utf-8")
+    source = Collection.from_texts(["kind"], ["other"], name="s.csv")
+    typed = ("staff: clerk desk", "price: cheap", "lot", "late")
+    found = label_run.read_class_options(LabelRequest(classes=typed, class_table=table), source)
+    assert found == {"staff": "clerk desk", "price": "cheap", "lot": "garage", "late": ""}
+    with pytest.raises(UsageError, match="'staff' has words in --class and in"):
+        label_run.read_class_options(LabelRequest(classes=("staff: clerk",), class_table=table), source)
+
+
+def test_what_to_do_with_questions_goes_by_what_was_saved_and_forecast():
+    request = LabelRequest(output="my out.csv", read=3)
+    assert label_run.describe_questions(request, None, 0) == "No document is left to ask about."
+    assert label_run.describe_questions(request, None, 3) == (
+        "Fill in the column true_label of the 3 documents in 'my out-to_read.csv', then run the same line with "
+        "--answers 'my out-to_read.csv'"
+    )
+    saved = LabelRequest(output="out.csv", read=1, save="m.isthmus")
+    said = label_run.describe_questions(saved, "Three more will do.", 1)
+    assert said.startswith("Three more will do. Fill in the column true_label of the 1 document in out-to_read.csv, ")
+    assert "then run isthmus teach m.isthmus out-to_read.csv -o " in said
+
+
+def test_a_check_that_goes_on_names_the_column_that_was_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    more = {"read": 20, "documents": 300}
+    found = SimpleNamespace(guarantee=SimpleNamespace(next_step=more, budget=0.1, documents=5), among=None)
+    labelling = SimpleNamespace(saved=None)
+    assert check.describe_next("out.csv", "read.csv", found, labelling) == (
+        "Read 20 more, and about 300 should pass: isthmus check out.csv read.csv --sample 20 --budget 0.1 -o more.csv"
+    )
+    assert "--budget 0.1 --label 'my label' -o" in check.describe_next("out.csv", "r.csv", found, labelling, "my label")
+    found.guarantee.next_step = None
+    assert check.describe_next("out.csv", "r.csv", found, labelling).startswith("Use the 5 labels that pass")
+    found.guarantee.documents = 0
+    assert check.describe_next("out.csv", "r.csv", found, labelling).startswith("Use the labels with this accuracy")
+
+
+def test_an_error_of_the_system_is_a_sentence_and_one_of_ours_is_not_hidden(monkeypatch, capsys):
+    def failing(error):
+        def run(**how):
+            raise error
+
+        monkeypatch.setattr(app, "make_app", lambda: run)
+
+    failing(OSError(28, "No space left on device"))
+    assert app.run_command([]) == 1
+    assert capsys.readouterr().err == (
+        "isthmus: No space left on device; check the name and the place. [file-trouble]\n"
+    )
+    failing(OSError(13, "Permission denied", "a.csv"))
+    assert app.run_command([]) == 1
+    assert "isthmus: Permission denied: a.csv; check" in capsys.readouterr().err
+    failing(MemoryError())
+    assert app.run_command([]) == 1
+    assert "[too-large]" in capsys.readouterr().err
+    failing(RuntimeError("a mistake of ours"))
+    with pytest.raises(RuntimeError, match="a mistake of ours"):
+        app.run_command([])

@@ -226,6 +226,7 @@ def test_words_given_to_label_are_not_asked_again():
 
 # Two lines for every option of every command: without it (or with another value), and with it; where one line stands
 # alone, the command's usual line is the other one.
+# What follows the name of an option is another way to use the command, where it has a way of its own.
 USUAL = {
     "ask": "m.isthmus -n 6 -o out.csv",
     "teach": "m.isthmus --rename names.csv -o out.csv",
@@ -235,6 +236,7 @@ USUAL = {
     "diagnose": "source.csv target.csv --full",
     "cluster": "source.csv target.csv --clusters 3 -o out.csv",
 }
+WITHIN = "m.isthmus --within staff --clusters 2 -o out.csv"
 EFFECTS = {
     "ask": {
         "number": "m.isthmus -n 3 -o out.csv",
@@ -245,6 +247,8 @@ EFFECTS = {
         "as_json": "m.isthmus -n 6 -o out.csv --json",
         "force": ("m.isthmus -n 6 -o there.csv", "m.isthmus -n 6 -o there.csv --force"),
         "quiet": "m.isthmus -n 6 -o out.csv --quiet",
+        "number of words": ("m.isthmus --words -n 3 -o out.csv", "m.isthmus --words -n 4 -o out.csv"),
+        "as_json of words": ("m.isthmus --words -o out.csv", "m.isthmus --words -o out.csv --json"),
     },
     "teach": {
         "answers": "m.isthmus answers.csv --rename names.csv -o out.csv",
@@ -281,6 +285,14 @@ EFFECTS = {
         "report": "m.isthmus checked.csv -o out.csv --report page.html",
         "save": "m.isthmus checked.csv -o out.csv --save new.isthmus",
         "seed": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 5 -o out.csv --seed 1"),
+        "seed with a budget": ("m.isthmus --sample 5 --budget 0.4 -o out.csv",
+                               "m.isthmus --sample 5 --budget 0.4 -o out.csv --seed 1"),
+        "label_column by hand": ("m.isthmus hands.csv --by-hand", "m.isthmus hands.csv --by-hand --label verdict"),
+        "label_column by hand, of a table": ("run.csv hands.csv --by-hand",
+                                             "run.csv hands.csv --by-hand --label verdict"),
+        "as_json by hand": ("m.isthmus hands.csv --by-hand", "m.isthmus hands.csv --by-hand --json"),
+        "exact of a sample": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 5 -o out.csv --exact"),
+        "force of a sample": ("m.isthmus --sample 5 -o there.csv", "m.isthmus --sample 5 -o there.csv --force"),
         "exact": "m.isthmus checked.csv -o out.csv --exact",
         "as_json": "m.isthmus checked.csv -o out.csv --json",
         "force": ("m.isthmus checked.csv -o there.csv", "m.isthmus checked.csv -o there.csv --force"),
@@ -296,6 +308,9 @@ EFFECTS = {
         "exact": ("labelled.csv out.csv", "labelled.csv out.csv --exact"),
         "force": ("labelled.csv there.jsonl --to doccano", "labelled.csv there.jsonl --to doccano --force"),
         "quiet": "labelled.csv out.jsonl --to doccano --quiet",
+        "force of a table": ("labelled.csv there.csv", "labelled.csv there.csv --force"),
+        "review of a table": ("labelled.csv out.csv", "labelled.csv out.csv --review"),
+        "text of lines": ("labelled.csv out.ft", "labelled.csv out.ft --text remark"),
     },
     "explain": {
         "document": "m.isthmus --document =k2 --top 3 -o out.csv",
@@ -318,15 +333,16 @@ EFFECTS = {
         "language": "source.csv target.csv --full --language de",
         "as_json": "source.csv target.csv --full --json",
         "force": ("source.csv target.csv --report there.html", "source.csv target.csv --report there.html --force"),
+        "force of doubtful labels": ("source.csv target.csv --review-source there.csv",
+                                     "source.csv target.csv --review-source there.csv --force"),
         "quiet": "source.csv target.csv --full --quiet",
     },
     "cluster": {
         "text": "source.csv target.csv --clusters 3 -o out.csv --text remark",
         "label": "source.csv target.csv --clusters 3 -o out.csv --label other",
         "target_text": "source.csv target.csv --clusters 3 -o out.csv --target-text remark",
-        "within": ("m.isthmus --within staff --clusters 2 -o out.csv", "m.isthmus --within price --clusters 2 -o out.csv"),
-        "names": ("m.isthmus --within staff --clusters 2 -o out.csv",
-                  "m.isthmus --within staff --clusters 2 -o out.csv --name 1=manners"),
+        "within": (WITHIN, WITHIN.replace("staff", "price")),
+        "names": (WITHIN, f"{WITHIN} --name 1=manners"),
         "clusters": "source.csv target.csv --clusters 2 -o out.csv",
         "method": "source.csv target.csv --clusters 3 -o out.csv --method guided-paper",
         "guidance": "source.csv target.csv --clusters 3 -o out.csv --guidance 0",
@@ -338,10 +354,16 @@ EFFECTS = {
         "report": "source.csv target.csv --clusters 3 -o out.csv --report page.html",
         "save": "source.csv target.csv --clusters 3 -o out.csv --save new.isthmus",
         "engine": "source.csv target.csv --clusters 3 -o out.csv --engine local",
-        "exact": ("source.csv target.csv --clusters 3 -o out.csv", "source.csv target.csv --clusters 3 -o out.csv --exact"),
+        "exact": "source.csv target.csv --clusters 3 -o out.csv --exact",
         "as_json": "source.csv target.csv --clusters 3 -o out.csv --json",
         "force": ("source.csv target.csv -o there.csv", "source.csv target.csv -o there.csv --force"),
         "quiet": "source.csv target.csv --clusters 3 -o out.csv --quiet",
+        "clusters of a class": (WITHIN, WITHIN.replace("2", "3")),
+        "output of a class": (WITHIN, WITHIN.replace("out.csv", "-")),
+        "exact of a class": (WITHIN, f"{WITHIN} --exact"),
+        "as_json of a class": (WITHIN, f"{WITHIN} --json"),
+        "force of a class": (WITHIN.replace("out", "there"), WITHIN.replace("out", "there") + " --force"),
+        "quiet of a class": (WITHIN, f"{WITHIN} --quiet"),
     },
 }  # fmt: skip
 # Of a run in blocks: how many processes, where they run and what they read at a time is not to change what is written.
@@ -372,7 +394,8 @@ def shelf(tmp_path_factory):
                 row | {"true_label": truth[int(row["document"]) - 1], "verdict": "price"} for row in read(f"{name}.csv")
             ]
             write_csv(f"{name}.csv", {key: [row[key] for row in rows] for key in rows[0]})
-        write_csv("hands.csv", {"document": [1, 1, 2, 2], "true_label": ["staff"] * 4, "by": ["Kim", "Lee"] * 2})
+        hands = {"document": [1, 1, 2, 2, 3, 3], "verdict": ["price", "staff"] * 3, "true_label": ["staff"] * 6}
+        write_csv("hands.csv", hands | {"by": ["Kim", "Lee"] * 3})
         write_csv("answers.csv", {"document": range(1, 5), "true_label": ["price", "staff", "price", "price"]})
         write_csv("words.csv", {"word": ["rude"], "label": ["price"]})
         write_csv("names.csv", {"old": ["staff"], "new": ["people"]})
@@ -421,7 +444,7 @@ def content_of(name, data):
     if name.endswith("run.json"):
         told = json.loads(data)
         return {key: part for key, part in told.items() if key not in ("finished", "options", "settings", "versions")}
-    return data if name.endswith((".csv", ".jsonl")) else "there"
+    return data if name.endswith((".csv", ".jsonl", ".ft")) else "there"
 
 
 @pytest.mark.parametrize(("command", "option"), [(name, option) for name in EFFECTS for option in EFFECTS[name]])
@@ -429,9 +452,10 @@ def test_every_option_of_a_command_has_an_effect(run_on_shelf, command, option):
     lines = EFFECTS[command][option]
     without, with_it = (USUAL[command], lines) if isinstance(lines, str) else lines
     first, other = run_on_shelf(command, without), run_on_shelf(command, with_it)
-    assert first[0] == (option == "force"), f"{command} {without}: {first[3]}"
+    named = option.split()[0]
+    assert first[0] == (named == "force"), f"{command} {without}: {first[3]}"
     assert other[0] == 0, f"{command} {with_it}: {other[3]}"
-    if option == "quiet":
+    if named == "quiet":
         assert first[:3] == other[:3], "--quiet changes what is written"
         assert first[3]
         assert other[3] == "", "--quiet leaves something to be said"
@@ -449,4 +473,19 @@ def test_nothing_but_the_option_differs_between_two_runs(run_on_shelf, command):
 def test_the_table_of_effects_is_whole(command):
     known = {part.name for part in _Commands()[command].params if not part.required} - {"help"}
     elsewhere = ELSEWHERE if command == "cluster" else set()
-    assert set(EFFECTS[command]) == known - elsewhere, "an option without two lines that show its effect"
+    assert {option.split()[0] for option in EFFECTS[command]} == known - elsewhere, (
+        "an option without two lines that show its effect"
+    )
+
+
+def test_hands_are_judged_by_the_column_that_was_named(run_on_shelf):
+    """Lee says "staff" three times and Kim "price", wherever the column of another label stands."""
+    told = [
+        run_on_shelf("check", f"{result} hands.csv --by-hand --json --label verdict")[1]
+        for result in ("m.isthmus", "run.csv")
+    ]
+    assert told[0] == told[1], "a saved labelling and its table say the same of the same hands"
+    for result in ("m.isthmus", "run.csv"):
+        code, out, _, said = run_on_shelf("check", f"{result} hands.csv --by-hand --label nothing")
+        assert (code, out) == (1, ""), "another column is not taken instead"
+        assert "has the columns document, verdict, true_label, by; document, nothing and by are needed" in said

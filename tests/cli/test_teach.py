@@ -11,6 +11,8 @@ from cli_tables import read_csv as read
 from cli_tables import write_csv
 
 from isthmus.cli.app import run_command
+from isthmus.cli.teach import read_group_names, read_renames
+from isthmus.exceptions import DataError
 
 pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
@@ -315,3 +317,43 @@ def test_a_half_labelled_table_of_isthmus_is_no_source_either(files, capsys):
     assert label("half.csv", "-o", "again.csv") == 1
     assert "[machine-labels]" in capsys.readouterr().err
     assert label("half.csv", "-o", "again.csv", "--trust-machine-labels") == 0
+
+
+def test_a_taught_workbook_has_the_answers_and_the_most_doubtful_first(labelled):
+    pytest.importorskip("xlsxwriter")
+    fastexcel = pytest.importorskip("fastexcel")
+    write_csv("answers.csv", {"document": ["3", "80"], "true_label": ["price", "parking"]})
+    names = ["--add", "label", "--add", "needs_review"]
+    assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "taught.xlsx", *names, "--quiet"]) == 0
+    book = fastexcel.read_excel("taught.xlsx")
+    assert book.sheet_names == ["labels", "review", "isthmus_choices"]
+    rows = book.load_sheet("review").to_polars().to_dicts()
+    answered = {int(row["document"]): row["true_label"] for row in rows if row["true_label"]}
+    assert answered == {3: "price", 80: "parking"}
+    order = [(not row["needs_review"], row["confidence"]) for row in rows]
+    assert order == sorted(order), "those that need review come first, the most doubtful before the others"
+    assert {row["id"] for row in rows if row["true_label"]} == {"A-2", "A-79"}
+    assert run_command(["teach", "run.isthmus", "answers.csv", "-o", "one.xlsx", "--add", "label", "--quiet"]) == 0
+    assert fastexcel.read_excel("one.xlsx").sheet_names == ["labels"]
+
+
+def test_answers_that_were_taken_back_are_told_where_none_is_left(labelled, capsys):
+    for number, label_of in (("1", "price"), ("2", "staff")):
+        write_csv(f"a{number}.csv", {"document": [number], "true_label": [label_of]})
+    one, two = ["-o", "1.csv", "--save", "1.isthmus"], ["-o", "2.csv", "--save", "2.isthmus"]
+    assert run_command(["teach", "run.isthmus", "a1.csv", *one, "--quiet"]) == 0
+    assert run_command(["teach", "1.isthmus", "a2.csv", *two, "--quiet"]) == 0
+    for model, left in (("1.isthmus", False), ("2.isthmus", True)):
+        assert run_command(["teach", model, "--without", "a1.csv", "-o", "back.csv", "--force"]) == 0
+        assert ("taken back and none is left" in capsys.readouterr().err) != left
+
+
+def test_what_is_typed_and_written_about_names_of_classes(tmp_path):
+    assert read_group_names(["1", " lot = parking ", "a=b=c"]) == {"1": None, "lot": "parking", "a=b": "c"}
+    path = tmp_path / "names.csv"
+    path.write_text("old,new\nstaff,people\n,team\nprice,\nstaff,people\n", encoding="utf-8")
+    assert read_renames(path) == {"staff": "people"}
+    path.write_text("former,new\nstaff,people\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"has the columns former, new; old and new are needed") as caught:
+        read_renames(path)
+    assert caught.value.code == "unknown-column"

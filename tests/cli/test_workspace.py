@@ -142,3 +142,88 @@ def test_accounts_and_projects_are_managed_by_name(folder, capsys, monkeypatch):
     with open_workspace() as ws:
         assert PasswordHasher().verify(ws.people.by_name("Kim").password_hash, "correct horse battery")
         assert all(row.archived_at is None for row in ws.projects.list(archived=True))
+
+
+def test_a_backup_that_exists_is_replaced_by_force(folder, capsys):
+    (folder / "saved.tar").write_text("old")
+    assert run_command(["workspace", "backup", str(folder / "saved.tar"), "--force", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["tables"]["projects"] == 1
+    assert (folder / "saved.tar").read_bytes() != b"old"
+
+
+def test_the_projects_of_a_person_are_handed_over_and_no_others(folder, capsys):
+    with open_workspace() as ws:
+        kim, _ = ws.people.create("Kim", "hash"), ws.people.create("Lee", "hash")
+        made = ws.projects.create("Kims", by=kim.id)
+    moving = ["workspace", "hand-over", "--to", "Lee", "--from", "Kim", "--json"]
+    assert run_command(moving) == 0
+    assert json.loads(capsys.readouterr().out) == {"projects": [{"id": made.id, "name": "Kims"}]}
+    with open_workspace() as ws:
+        assert [row.name for row in ws.projects.list(ws.people.by_name("Lee").id)] == ["Kims"]
+    assert run_command(["workspace", "hand-over", "--to", "Lee", "--from", "Nobody"]) == 2
+    assert "No account is called 'Nobody'" in capsys.readouterr().err
+
+
+def test_accounts_and_projects_are_listed(folder, capsys):
+    with open_workspace() as ws:
+        kim = ws.people.create("Kim", "hash")
+        ws.people.create("Lee", "hash")
+        ws.people.disable(kim.id, by=None)
+        put_away = ws.projects.create("Cars", by=ws.people.by_name("Lee").id)
+        ws.projects.archive(put_away.id, by=None, archived=True)
+    assert run_command(["workspace", "people"]) == 0
+    assert capsys.readouterr().out.splitlines()[0] == "Kim\towner\tclosed"
+    assert run_command(["workspace", "people", "--json"]) == 0
+    people = {row.pop("name"): row for row in json.loads(capsys.readouterr().out)["people"]}
+    assert people["Kim"] == {"role": "owner", "closed": True}
+    assert people["Lee"] == {"role": "owner", "closed": False}
+    assert run_command(["workspace", "projects"]) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == ["Cars\tLee\tarchived", "Dealers\tlocal\topen"]
+
+
+def test_of_projects_of_one_name_the_id_is_asked_for(folder, capsys):
+    with open_workspace() as ws:
+        second = ws.projects.create("Dealers", by=ws.people.local().id)
+        ws.projects.create("Others", by=ws.people.local().id)
+    assert run_command(["workspace", "archive", "Dealers"]) == 2
+    said = capsys.readouterr().err
+    assert "Several projects are called 'Dealers'; give the id of one: " in said
+    assert f"'Dealers' ({second.id})" in said
+    assert "Others" not in said
+    assert run_command(["workspace", "archive", second.id]) == 0
+    assert run_command(["workspace", "archive", "None such"]) == 2
+    assert "Others" in capsys.readouterr().err
+
+
+def test_names_that_are_listed_are_ten_at_most(folder, capsys):
+    with open_workspace() as ws:
+        for number in range(12):
+            ws.people.create(f"P{number:02}", "hash")
+            ws.projects.create(f"Q{number:02}", by=ws.people.local().id)
+    assert run_command(["workspace", "role", "Nobody", "viewer"]) == 2
+    assert capsys.readouterr().err.count(",") == 9, "ten accounts have nine commas between them"
+    assert run_command(["workspace", "archive", "Nothing"]) == 2
+    assert capsys.readouterr().err.count(" (") == 10
+
+
+def test_a_group_of_commands_alone_shows_its_help(capsys):
+    assert run_command(["workspace"]) == 2
+    said = "".join(capsys.readouterr())
+    assert "hand-over" in said
+    assert "restore" in said
+
+
+def test_a_password_is_asked_for_on_a_terminal_and_is_empty_without_input(monkeypatch):
+    from isthmus.cli import workspace
+
+    asked = []
+    terminal = io.StringIO("typed\n")
+    terminal.isatty = lambda: True
+    monkeypatch.setattr("sys.stdin", terminal)
+    monkeypatch.setattr(workspace.typer, "prompt", lambda text, **how: asked.append((text, how)) or "secret words")
+    assert workspace._read_password("Kim") == "secret words"
+    ((text, how),) = asked
+    assert text == "New password of Kim"
+    assert how == {"hide_input": True, "confirmation_prompt": True, "err": True}
+    monkeypatch.setattr("sys.stdin", None)
+    assert workspace._read_password("Kim") == ""

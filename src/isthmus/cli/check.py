@@ -446,12 +446,13 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
     from isthmus.corpus.filled import read_sample
 
     table = read_table(Path(path))
-    if labelling.saved is not None:
-        return labelling.saved.check_hands({TRUTH if name == label else name: cells for name, cells in table.items()})
-    if not {"document", "by"} <= set(table):
+    if label not in table or (labelling.saved is None and not {"document", "by"} <= set(table)):
         raise DataError(
             f"{path!r} has the columns {', '.join(table)}; document, {label} and by are needed.", code="unknown-column"
         )
+    if labelling.saved is not None:
+        others = {name: cells for name, cells in table.items() if name != TRUTH}
+        return labelling.saved.check_hands({**others, TRUTH: table[label]})
     rows, truths = read_sample(table, labelling.texts, labelling.ids, label=label)
     said = zip(rows.tolist(), map(cell_content, truths), map(cell_content, table["by"]), strict=True)
     entries = [{"row": row, "label": truth, "by": by} for row, truth, by in said if truth]
