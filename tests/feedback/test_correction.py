@@ -418,3 +418,37 @@ def test_a_part_of_many_answers_is_given_all_that_the_whole_is_given(monkeypatch
     assert len(handed[0].pop("picked")) == 20
     del more["picked"]
     assert {name: value is more[name] for name, value in handed[0].items()} == dict.fromkeys(more, True)
+
+
+def answer(row, label, drawn="picked", by="", batch="one"):
+    return Answers([row], [label], [drawn], [by], [batch])
+
+
+def test_a_class_for_a_whole_group_is_no_reading_of_a_document_drawn_at_random():
+    """A person's later answer stays a random draw, a class that came with the group is none."""
+    first = answer(3, "a", "random")
+    assert first.plus(answer(3, "b", "asked", batch="two")).drawn == ["random"]
+    assert first.plus(answer(3, "b", "group", batch="two")).drawn == ["group"]
+
+
+@pytest.mark.parametrize(
+    ("later", "new"),
+    [
+        (answer(1, "a", "group"), False),
+        (answer(1, "a", "picked"), True),
+        (answer(1, "b", "group"), True),
+        (answer(2, "a", "picked"), False),
+        (answer(2, "a", "random"), True),
+        (answer(2, "a", "picked", by="Ann"), True),
+    ],
+    ids=["the group again", "read after all", "another class", "again", "drawn at random", "somebody says it"],
+)
+def test_what_says_more_than_is_known_is_news(later, new):
+    known = answer(1, "a", "group").plus(answer(2, "a"))
+    assert known.news(later).rows == (later.rows if new else [])
+
+
+def test_blank_rows_of_another_table_stay_blank_in_order():
+    blanks = Answers(blank=[9, 2, 5, 7], blank_in={"one": [7, 5], "two": [9, 2, 5]})
+    assert blanks.without("one").blank == [2, 5, 9]
+    assert blanks.without("two").blank == [5, 7]

@@ -13,6 +13,7 @@ from isthmus.corpus import make_shifted_texts
 from isthmus.evaluate import count_labels, fleiss_kappa, krippendorff_alpha
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback import dawid_skene, weigh_answers
+from isthmus.feedback.hands import describe_hand
 from isthmus.feedback.tables import read_answers
 
 
@@ -279,3 +280,19 @@ def test_a_document_that_one_hand_left_blank_and_another_answered_is_not_blank()
     found = read_answers(labelling, table)
     assert (found.rows, found.labels, found.by) == ([0], ["staff"], ["Lee"])
     assert found.blank == [1]
+
+
+def test_hands_are_told_in_the_order_of_their_names():
+    """Each with what it said itself; nobody knows how often a hand of unknown classes is right."""
+    entries = [{"row": row, "label": "ab"[row % 2], "by": "Zoe"} for row in range(12)]
+    entries += [{"row": row, "label": "ab"[row % 3 == 0], "by": "Ann"} for row in range(9)]
+    entries += [{"row": 0, "label": "zebra", "by": "Mia"}]
+    settled = {row: "ab"[row % 2] for row in range(6)}
+    found = weigh_answers(entries, settled, ["a", "b"], np.full((12, 2), 0.5))
+    told = [(row["hand"], row["answers"], row["measured"], row["agreed"], row["unknown"]) for row in found.hands]
+    # To documents 0 to 5 Ann said b a a b a a, and a b a b a b are settled: she is right about 2, 3 and 4.
+    assert told == [("Ann", 9, 6, 3, 0), ("Mia", 1, 0, 0, 1), ("Zoe", 12, 6, 6, 0)]
+    assert found.hands[1]["right"] is None
+    assert describe_hand(found.hands[1]) == "Mia: 1 answer; 1 name no class and count for nothing"
+    assert describe_hand(found.hands[2]).startswith("Zoe: 12 answers, right in about ")
+    assert describe_hand(found.hands[2]).endswith("by 6 documents that a person answered)")

@@ -1,14 +1,17 @@
 """Renaming changes names alone, taking back restores what was there, and tables in former names are understood."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import isthmus
+from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import UsageError
 from isthmus.features.embeddings import VectorTable
 from isthmus.feedback import Answers
+from isthmus.feedback.model import add_vectors, renamed_model
 
 WORDS = {
     "staff": ["friendly", "rude", "helpful", "polite", "kind"],
@@ -195,3 +198,87 @@ def test_corrections_of_the_source_are_understood_in_former_names(labelling):
     again = renamed.teach(source_labels={"document": [row + 1], "true_label": ["staff"]})
     assert again.source_labels[row] == "people"
     assert sorted(again.classes) == sorted(renamed.classes)
+
+
+def test_names_that_change_nothing_change_nothing(labelling):
+    assert labelling.rename_classes({"staff": "staff"}) is labelling
+    for nothing, sentence in (({}, "There is nothing to rename"), ({"stuff": "x"}, "'stuff' is not a class")):
+        with pytest.raises(UsageError, match=sentence):
+            labelling.rename_classes(nothing)
+
+
+def test_numbers_that_become_other_numbers_stay_numbers():
+    source, labels, target = make_pair()
+    codes = [list(WORDS).index(name) + 1 for name in labels]
+    result = isthmus.label(source, codes, target, method="logistic")
+    merged = result.rename_classes({1: 2})
+    assert merged.classes.tolist() == [2, 3]
+    assert set(merged.labels.tolist()) <= {2, 3}
+    assert result.rename_classes({1: 4}).classes.tolist() == ["2", "3", "4"], "a name that no class has is a name"
+
+
+@pytest.mark.parametrize("estimate", [None, AccuracyEstimate(None, reason="too few")])
+def test_merging_where_nothing_is_expected_expects_nothing(labelling, estimate):
+    unknown = replace(labelling, expected_accuracy=estimate)
+    merged = unknown.rename_classes({"staff": "shop", "price": "shop"})
+    assert merged.expected_accuracy == estimate
+    assert merged.settings.get("caution") == unknown.settings.get("caution"), "later texts are marked as before"
+
+
+def test_merging_where_all_are_in_a_new_group_moves_nothing_outside_it(labelling):
+    """There is no document outside of which the mean could be taken."""
+    size = len(labelling.texts)
+    inside = replace(
+        labelling,
+        novel_group=np.full(size, "noise", dtype=object),
+        novel=[{"group": "noise", "words": "noise"}, {"group": "old", "words": "old", "nearest_class": "price"}],
+        expected_accuracy=AccuracyEstimate(0.5, 0.4, 0.6, outside_groups=0.7),
+    )
+    merged = inside.rename_classes({"staff": "shop", "price": "shop"})
+    assert merged.expected_accuracy.outside_groups == 0.7
+    gain = float((merged.confidence - inside.confidence).mean())
+    assert merged.expected_accuracy.estimate == pytest.approx(0.5 + gain)
+    assert merged.novel == [inside.novel[0], {**inside.novel[1], "nearest_class": "shop"}], "one without a class stays"
+
+
+def test_names_given_one_after_the_other_are_composed():
+    base = SimpleNamespace(classes_=np.array(["a", "b", "c"]))
+    first = renamed_model(base, {"a": "x"})
+    assert renamed_model(first, {"x": "y"}).names == {"a": "y"}
+    assert renamed_model(first, {"x": "b", "b": "x"}).names == {"a": "b", "b": "x"}
+    assert renamed_model(first, {"x": "a"}) is base, "renamed back it is the model as it was"
+    assert renamed_model(first, {"a": "z"}).names == {"a": "x"}, "no class is called so any more"
+    assert renamed_model(first, {"c": "z"}).names == {"a": "x", "c": "z"}
+
+
+def test_vectors_are_for_models_that_were_given_some(labelling):
+    def lengths(texts):
+        return np.array([[len(text), 1.0] for text in texts])
+
+    source, labels, target = make_pair()
+    own = isthmus.label(source[::8], labels[::8], target[::8], method="vectors", embed=lengths)
+    for result, said in ((own, "makes its own vectors"), (labelling, "uses no vectors")):
+        with pytest.raises(UsageError, match=f"The model {said}; leave vectors out"):
+            add_vectors(result.model, ["a text"], np.zeros((1, 2)))
+
+
+def test_what_was_saved_before_groups_and_reasons_were_kept_gets_them(labelling):
+    old = replace(labelling, novel_group=None, review_reason=None)
+    assert old.novel_group.tolist() == [""] * len(old.texts)
+    assert [bool(reason) for reason in old.review_reason] == labelling.needs_review.tolist()
+    groups = np.where(np.arange(len(old.texts)) < 3, "noise", "").astype(object)
+    marked = replace(labelling, novel_group=groups, review_reason=None, needs_review=np.ones(len(groups), dtype=bool))
+    assert len(set(marked.review_reason[:3])) == len(set(marked.review_reason[3:])) == 1
+    assert marked.review_reason[0] != marked.review_reason[3], "those of a group for their group"
+
+
+@pytest.mark.parametrize(
+    ("vectors", "there", "found"), [("static", True, True), ("static", False, False), ("none", True, False)]
+)
+def test_teaching_uses_the_packaged_vectors_where_the_run_could(labelling, monkeypatch, vectors, there, found):
+    monkeypatch.setattr("isthmus.feedback.labelling.has_static_vectors", lambda: there)
+    run = replace(labelling, settings={**labelling.settings, "vectors": vectors})
+    embedder = run.find_embedder()
+    assert (embedder is not None) is found
+    if found:
+        assert embedder.model == "static"

@@ -1,6 +1,7 @@
 """Listening on paper: worth and reasons of questions, words, shares of new classes, folds, self-training."""
 
 from math import exp, log
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,9 +9,10 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 import isthmus
-from isthmus.feedback import DocumentViews
+from isthmus.exceptions import UsageError
+from isthmus.feedback import Answers, DocumentViews
 from isthmus.feedback.accounting import outlook
-from isthmus.feedback.asking import ask_documents, ask_words, dispute_of, doubt_of
+from isthmus.feedback.asking import _drawn_first, ask, ask_documents, ask_words, dispute_of, doubt_of
 from isthmus.feedback.correction import (
     fit_sharpness,
     learn_correction,
@@ -274,3 +276,66 @@ def test_one_answer_is_held_back_most_and_half_way_where_its_class_is_new(answer
     tried = {"trusts": (0.5, 1.0), "strengths": (1.0, 2.0, 3.0, 4.0, 5.0)}
     correction = learn_correction(rows, vote, np.array([answer]), classes, **tried)
     assert [(row["trust"], row["strength"]) for row in correction.table] == [(1.0, strength)]
+
+
+def test_disputed_documents_come_first_the_doubtful_before_the_sure():
+    """As many as were asked for; answered ones and near-copies of what is asked already do not come."""
+    sure = np.array([0.9, 0.5, 0.7, 0.5, 0.6, 0.5])
+    probabilities = np.column_stack([sure, 1 - sure])
+    meaning = np.eye(6)
+    meaning[3] = meaning[1]  # 3 is a copy of 1
+    said = dict.fromkeys([0, 5, 2, 3, 1], "hands disagree: x says a, y b")
+    places = np.array([0, 1, 2, 3, 4, 9])
+
+    def asked(n, **more):
+        found = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, n, disputed=said, places=places, **more)
+        return [question.row for question in found]
+
+    assert asked(4) == [1, 5, 2, 0], "of equal doubt the first place; 3 is a copy of 1"
+    assert asked(2) == [1, 5]
+    assert asked(3, answered=[1]) == [5, 2, 0], "1 was answered, and 3 says the same"
+    assert asked(9)[:5] == [1, 5, 2, 0, 4], "copies come last"
+    reasons = [question.reason for question in ask_documents(
+        probabilities, np.array(["a", "b"]), {}, meaning, 1, disputed=said, blind=True
+    )]  # fmt: skip
+    assert reasons == ["hands disagree"], "no class is named"
+
+
+def test_groups_leave_room_for_as_many_questions_as_were_asked_for():
+    probabilities = np.full((4, 2), 0.5)
+    groups = ["", "", "group 1", ""]
+    asked = ask_documents(
+        probabilities, np.array(["a", "b"]), {}, np.eye(4), 1, groups=groups, disputed={3: "hands disagree: x"}
+    )
+    assert [question.row for question in asked] == [3], "one question, which the hands dispute"
+
+
+def test_documents_that_stand_for_a_class_do_not_hang_on_the_order_of_the_rows():
+    rng = np.random.default_rng(0)
+    sure = rng.permutation(np.linspace(0.51, 0.99, 30))
+    vote, texts = np.column_stack([1 - sure, sure]), [f"text {i:02d}" for i in range(30)]
+    places, _ = pseudo_answers(vote, texts, np.array([], dtype=int), np.zeros(4, dtype=int))
+    ordered = np.argsort(sure)
+    assert places.tolist() == [ordered[3 * step + 1] for step in range(10)], "every third from the middle of its part"
+
+
+@pytest.mark.parametrize("n", [0, -1, 2.5, "3", None])
+def test_a_number_of_questions_is_a_whole_number(n):
+    with pytest.raises(UsageError, match="give a number of at least 1"):
+        ask(None, n)
+
+
+@pytest.mark.parametrize(("random", "n", "drawn"), [(100, 5, 0), (98, 5, 2), (0, 5, 5), (120, 5, 0)])
+def test_the_first_hundred_are_drawn_at_random_where_names_alone_decide(random, n, drawn):
+    """Documents that were read or left blank are not drawn again."""
+    rows = list(range(random))
+    known = Answers(rows, ["a"] * random, ["random"] * random, [""] * random, ["one"] * random, blank=[130, 131])
+    texts = [f"text {i}" for i in range(140)]
+    labelling = SimpleNamespace(
+        known_answers=known, by_names_alone=True, classes=np.array(["a", "b"]), seed=0, texts=texts
+    )
+    found = _drawn_first(labelling, n)
+    assert len(found) == len(set(found)) == drawn
+    assert not {*rows, 130, 131} & set(found)
+    for other in ({"by_names_alone": False}, {"classes": np.array(["a"])}):
+        assert _drawn_first(SimpleNamespace(**{**vars(labelling), **other}), n) == []

@@ -1,6 +1,7 @@
 """Teach and ask on a whole labelling: answers come in by one door, change what they should, and can be taken back."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,8 @@ from made_texts import PARKING, PRICE, STAFF, visit_texts
 
 import isthmus
 from isthmus.exceptions import DataError, UsageError
-from isthmus.feedback import Learned
+from isthmus.feedback import Answers, Learned
+from isthmus.feedback.teaching import _remaining_groups, extend_classes, labels_without_own_answer
 
 TRUTH = np.array(["staff"] * 40 + ["price"] * 40 + ["parking"] * 30)
 ANSWERED = [*range(0, 40, 5), *range(40, 80, 5), *range(80, 110, 3)]
@@ -372,3 +374,142 @@ def test_the_model_itself_gives_one_class_a_text(labelling):
         told = model.predict(texts)
         assert told.tolist() == [model.classes_[row.argmax()] for row in model.predict_proba(texts)]
         assert told[0] == "staff"
+
+
+class Sheet:
+    """A table of a library that nobody has heard of."""
+
+    def __init__(self, columns):
+        self._columns, self.columns = columns, list(columns)
+
+    def __getitem__(self, name):
+        return iter(self._columns[name])
+
+
+def test_a_table_of_any_library_is_read_by_its_columns(labelling):
+    taught = labelling.teach(Sheet({"id": ["T3", "T50"], "true_label": ["price", "staff"]}))
+    assert sorted(zip(taught.answers.rows, taught.answers.labels, strict=True)) == [(3, "price"), (50, "staff")]
+
+
+def test_one_answer_given_twice_is_one_answer(labelling):
+    taught = labelling.teach({"id": ["T3", "T3"], "true_label": ["price", "price"]})
+    assert (taught.answers.rows, taught.answers.labels) == ([3], ["price"])
+    named = replace(labelling, ids=["T" * 80, *labelling.ids[1:]])
+    with pytest.raises(DataError, match=rf"\(id '{'T' * 40}'\) is answered twice"):
+        named.teach({"id": ["T" * 80] * 2, "true_label": ["price", "staff"]})
+    nameless = replace(labelling, ids=None)
+    with pytest.raises(DataError, match="Document 4 is answered twice, as 'price' and as 'staff'"):
+        nameless.teach({"document": [4, 4], "true_label": ["price", "staff"]})
+
+
+def test_what_cannot_be_taught_is_refused(labelling):
+    with pytest.raises(UsageError, match="drawn='drawn'; use one of random, asked, picked, group"):
+        labelling.teach({"T3": "price"}, drawn="drawn")
+    with pytest.raises(DataError, match="The word 'kind' has no label; name a class"):
+        labelling.teach(word_labels={"kind": None})
+    for table in ({"document": [1]}, {"true_label": ["staff"]}, {"id": ["T1"], "label": ["staff"]}):
+        with pytest.raises(DataError, match=r"document \(numbered from 1\) and true_label are needed"):
+            labelling.teach(source_labels={**table, "text": [""]})
+
+
+def test_columns_of_uneven_length_are_named_as_what_they_were_given_for(labelling):
+    uneven = {"document": [1, 2], "id": ["T0"], "true_label": ["staff", "price"]}
+    short = {"document": [1, 2], "true_label": ["staff"]}
+    for work, what in (
+        (lambda: labelling.teach(uneven), "answers"),
+        (lambda: labelling.teach(short), "answers"),
+        (lambda: labelling.check(uneven), "checked sample"),
+        (lambda: labelling.teach(source_labels=short), "source's labels"),
+    ):
+        with pytest.raises(DataError, match=f"The columns of the {what} are not of one length") as caught:
+            work()
+        assert caught.value.code == "length-mismatch"
+
+
+def test_the_column_of_ids_is_found_by_what_it_holds(labelling):
+    """Every cell names a document, and no two the same one; empty cells name none."""
+    right = {"nr": ["T3", "T50", ""], "true_label": ["price", "staff", None]}
+    assert sorted(labelling.teach(right).answers.rows) == [3, 50]
+    for other in (["T3", "T3", "T50"], ["", "", ""], ["T3", "other", "T50"]):
+        with pytest.raises(DataError, match=r"The answers have the columns nr, true_label; true_label and id"):
+            labelling.teach({"nr": other, "true_label": ["price", "price", "staff"]})
+    classes = replace(labelling, ids=["staff", "price", *labelling.ids[2:]])
+    table = {"nr": ["T3", "T50"], "true_label": ["price", "staff"]}
+    assert sorted(classes.teach({"true_label": table["true_label"], "nr": table["nr"]}).answers.rows) == [3, 50], (
+        "true labels that are ids, too, are no column of ids"
+    )
+
+
+def test_a_row_without_a_number_and_without_an_id_is_passed_over(labelling):
+    table = {"document": [1, None, None], "id": ["T0", "T5", None], "true_label": ["staff", "price", None]}
+    assert labelling.teach(table).answers.rows == [0, 5]
+
+
+def test_rows_left_blank_are_kept_when_all_answers_are_taken_back(labelling):
+    blank = labelling.teach({"T3": "price"}, name="one").teach(
+        {"document": [8, 12], "true_label": ["staff", None]}, name="two"
+    )
+    rest = blank.teach(without="one")
+    assert (rest.answers.rows, rest.answers.blank) == ([7], [11])
+    both = replace(rest, answers=replace(rest.answers, blank=[11, 30], blank_in={"two": [11], "three": [30]}))
+    left = both.teach(without="two")
+    assert (left.answers.rows, left.answers.blank) == ([], [30])
+    assert (left.learned, left.checked) == (None, None)
+    np.testing.assert_array_equal(left.labels, labelling.labels, err_msg="nothing is learned any more")
+    assert rest.teach(without="two").answers is None, "nothing was left blank anywhere else"
+
+
+def test_files_of_answers_and_of_words_go_by_the_name_that_was_given(labelling, tmp_path):
+    table, words = tmp_path / "monday.csv", tmp_path / "words.csv"
+    table.write_text("id,true_label\nT3,price\n", encoding="utf-8")
+    words.write_text("word,label\nkind,price\n", encoding="utf-8")
+    taught = labelling.teach(table, word_labels=words, name="own")
+    assert taught.answers.batch == ["own"]
+    assert taught.answers.word_log == [("kind", {"price": 1.0}, "own")]
+    assert taught.answers.origins == {}, "it lies wherever it is called so"
+    plain = labelling.teach(table, word_labels=words)
+    assert plain.answers.batch == ["monday.csv"]
+    assert [batch for _, _, batch in plain.answers.word_log] == ["words.csv"]
+    assert plain.teach(without=words).answers.rows == [3]
+
+
+def test_a_class_that_random_answers_name_needs_no_hint():
+    told = Learned(
+        name="", answers=3, total=30, changed=2, towards=2, before={"a": 3}, after={"a": 1, "b": 2}, basis="random",
+        new_classes={"b": ""},
+    )  # fmt: skip
+    assert str(told).splitlines()[1] == "new class: b", "how common it is, the random answers say"
+    other = replace(told, basis="weighted")
+    assert str(other).splitlines()[1].endswith("answers to documents drawn at random will tell how common it is")
+
+
+def test_numbers_take_no_new_class():
+    assert extend_classes(np.array([1, 2]), [2, 1]).tolist() == [1, 2]
+    with pytest.raises(DataError, match="'parking' is a new class, and the classes are numbers"):
+        extend_classes(np.array([1, 2]), [1, "parking"])
+    assert extend_classes(np.array(["b", "a"]), ["z", "a", "c"]).tolist() == ["b", "a", "c", "z"]
+
+
+def test_without_another_answer_a_label_is_that_of_the_methods(labelling):
+    """The only answer there is, or all answers to one text: nothing is left to learn from."""
+    taught = labelling.teach({"T3": "price"})
+    assert taught.labels[3] == "price"
+    assert labels_without_own_answer(taught, [3]) == [labelling.labels[3]]
+
+
+@pytest.mark.parametrize(("n_known", "stays"), [(3, True), (4, False)])
+def test_a_group_goes_where_most_of_its_answers_name_a_known_class(n_known, stays):
+    """Half of six are not most."""
+    untaught = SimpleNamespace(
+        classes=np.array(["price", "staff"]),
+        novel_group=np.array(["g"] * 8 + [""], dtype=object),
+        novel=[{"group": "g"}],
+        warnings=[{"topic": "new group"}, {"topic": "class shares"}, {"topic": "review"}],
+    )
+    known = Answers(
+        list(range(6)), ["staff"] * n_known + ["parking"] * (6 - n_known), ["asked"] * 6, [""] * 6, ["a"] * 6
+    )
+    found = _remaining_groups(untaught, np.array(["staff"] * 9), known)
+    assert found["novel_group"].tolist() == [""] * 6 + ["g" if stays else ""] * 2 + [""]
+    assert [group["group"] for group in found["novel"]] == (["g"] if stays else [])
+    assert [row["topic"] for row in found["warnings"]] == (["new group"] if stays else []) + ["class shares"]

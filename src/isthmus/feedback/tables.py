@@ -90,7 +90,10 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
 
     Last comes the number of surest documents that it was drawn from; None where it was drawn from all.
     """
-    with _retold("bad-answers", "The answers have", "bad-check", "The checked sample has"):
+    with (
+        _retold("bad-answers", "The answers have", "bad-check", "The checked sample has"),
+        _retold("length-mismatch", "of the answers", "length-mismatch", "of the checked sample"),
+    ):
         columns = _as_columns(table, len(labelling.texts))
         rows, truths = _find_rows(columns, labelling)
         among = read_among(columns.get("among", ()))
@@ -110,6 +113,16 @@ def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[Non
         raise DataError(str(error).replace(about, in_place), code=new_code) from None
 
 
+@contextmanager
+def _about(what: str) -> Iterator[None]:
+    """Errors about a checked sample told as those about other tables that are read as one."""
+    with (
+        _retold("bad-check", "checked sample", "bad-answers", what),
+        _retold("length-mismatch", "checked sample", "length-mismatch", what),
+    ):
+        yield
+
+
 def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
     """Source labels that a person corrected, by row (from 0), from a table of the source's doubtful labels, filled in.
 
@@ -124,7 +137,7 @@ def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
             code="bad-answers",
         )
     columns = {name: cells for name, cells in columns.items() if name in ("document", TRUTH, "text")}
-    with _retold("bad-check", "checked sample", "bad-answers", "source's labels"):
+    with _about("source's labels"):
         rows, truths = read_sample(columns, labelling.source_texts)
     known = [name for name in labelling.source_labels.tolist() if name is not None]
     matched = match_classes(labelling.in_current_names(truths), list(dict.fromkeys([*known, *labelling.classes])))
@@ -205,7 +218,7 @@ def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int
         columns["document"] = _number_ids(columns.pop("id"), labelling)
     elif "id" in columns:
         columns = columns | {"document": _fill_numbers(columns["document"], columns["id"], labelling)}
-    with _retold("bad-check", "checked sample", "bad-answers", "answers"):
+    with _about("answers"):
         rows, truths = read_sample(columns, labelling.texts, labelling.ids)
     return rows.tolist(), match_classes(labelling.in_current_names(truths), labelling.classes.tolist())
 
