@@ -6,7 +6,7 @@ import isthmus
 from isthmus.choose.combined import CombinedModel
 from isthmus.corpus import Collection
 from isthmus.explain import explain_document
-from isthmus.report.listing import excerpt
+from isthmus.report.listing import LEAST, STRONG, excerpt, tint
 from isthmus.report.summary import clear_cases, deciding_terms
 
 SOURCE = ["the days of the invoices", "friendly people helped", "an invoice a day", "people were friendly"] * 5
@@ -56,6 +56,7 @@ def test_as_many_terms_as_asked_for():
 def test_excerpts_are_one_paragraph():
     assert excerpt("one\n\n\n two\tthree") == "one two three"
     assert len(excerpt("word " * 1000, 400)) == 400
+    assert (excerpt("x" * 10, 10), excerpt("x" * 11, 10)) == ("x" * 10, "x" * 9 + "…")
     assert excerpt("word " * 1000).endswith("…")
 
 
@@ -74,3 +75,15 @@ def test_long_collections_account_for_one_case_of_the_largest_class(monkeypatch)
     assert len(clear_cases(result, target)) == 2
     monkeypatch.setattr("isthmus.report.summary._SLOW", len(SOURCE) + len(TARGET) - 1)
     assert [case["label"] for case in clear_cases(result, target)] == ["price"]
+
+
+@pytest.mark.parametrize(
+    ("grade", "kind"),
+    [(LEAST - 1, ""), (LEAST, "for"), (STRONG - 1, "for"), (STRONG, "for2"), (-LEAST, "no"), (-STRONG, "no2"), (0, "")],
+)
+@pytest.mark.parametrize(("text", "word"), [("the brakes", "brakes"), ("我的刹车好", "刹车")])
+def test_words_are_tinted_by_their_grade_in_every_script(text, word, grade, kind):
+    pieces = tint(text, {word: [9, grade]}, 1)
+    assert [piece for piece, tinted in pieces if tinted] == ([word] if kind else [])
+    assert "".join(piece for piece, _ in pieces) == text
+    assert {tinted for _, tinted in pieces} - {""} == ({kind} if kind else set())

@@ -172,3 +172,71 @@ def test_colours_are_titled_by_what_they_stand_for(given, title):
     rows = [{"k": 1, "error": 0.1, "true_label": "staff"}, {"k": 2, "error": 0.2, "true_label": "price"}]
     spec = draw(rows, {"kind": "scatter", "x": "k", "y": "error", "color": "true_label"} | given).to_dict()
     assert spec["encoding"]["color"]["title"] == title
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ({"kind": "scatter", "reference": 0.05}, ["rule", "point"]),
+        ({"kind": "scatter", "error": "sd"}, ["rule", "point"]),
+        ({"kind": "bar", "reference": 0.05}, ["bar", "rule"]),
+        ({"kind": "bar", "reference": 0.05, "horizontal": True}, ["bar"]),  # it would stand across the bars
+        ({"kind": "line", "points": False, "reference": 0}, ["rule", "line"]),
+    ],
+)
+def test_lines_and_bars_that_were_asked_for_are_drawn(spec, expected):
+    drawn = draw(CURVE, {"x": "k", "y": "error", **spec}).to_dict()
+    assert marks(drawn) == expected
+    for layer in drawn.get("layer", []):
+        if layer["mark"].get("strokeDash"):
+            assert layer["encoding"]["y"]["datum"] == spec["reference"]
+
+
+def test_cells_are_in_order_and_coloured_around_zero_where_asked():
+    cells = [{"x": x, "y": y, "n": x - 2} for x in (3, 1, 2) for y in ("b", "a")]
+    spec = {"kind": "heatmap", "x": "x", "y": "y", "value": "n"}
+    plain = draw(cells, spec).to_dict()["encoding"]
+    assert (plain["x"]["sort"], plain["y"]["sort"]) == ([1, 2, 3], ["b", "a"]), "numbers by size, names as they came"
+    assert plain["color"]["scale"] == {"scheme": "blues"}
+    around = draw(cells, spec | {"diverging": True, "value_format": "d"}).to_dict()["layer"]
+    assert around[0]["encoding"]["color"]["scale"] == {"scheme": "blueorange", "domainMid": 0}
+    assert around[1]["encoding"]["color"]["condition"]["test"] == "false", "no cell is dark enough for white letters"
+    dark = draw(cells, spec | {"value_format": "d"}).to_dict()["layer"][1]["encoding"]["color"]["condition"]["test"]
+    assert float(dark.rpartition("> ")[2]) == pytest.approx(-1 + 0.6 * 2), "six tenths of the way from -1 to 1"
+    none = [{"x": 1, "y": "a", "n": None}]
+    assert marks(draw(none, spec | {"value_format": "d"}).to_dict()) == ["rect"], "nothing to write"
+
+
+def test_whether_an_axis_has_names_or_numbers():
+    rows = [{"flag": i % 2 == 0, "half": i + 0.5, "few": i, "many": 10 * i, "none": None, "y": 1} for i in range(3)]
+
+    def x(name, **more):
+        return draw(rows, {"kind": "scatter", "x": name, "y": "y", **more}).to_dict()["encoding"]["x"]
+
+    assert [x(name)["type"] for name in ("flag", "half", "none")] == ["nominal", "quantitative", "nominal"]
+    assert x("few", x_type="nominal")["type"] == "nominal"
+    assert x("few")["axis"]["values"] == [0, 1, 2], "whole numbers all get their tick"
+    for name, more in (("half", {}), ("many", {}), ("few", {"log_x": True})):
+        assert "values" not in x(name, **more)["axis"], f"{name} {more}"
+
+
+@pytest.mark.parametrize(
+    ("length", "room", "turned"),
+    [
+        (13, None, False),  # four names of 13 and the blanks between are 60
+        (14, None, True),
+        (10, 65, False),  # ten letters of six and a half pixels
+        (10, 64, True),
+        (14, 91, False),
+    ],
+)
+def test_names_that_do_not_fit_side_by_side_are_turned(length, room, turned):
+    table = [{"word": sign * length, "weight": 1.0} for sign in "abcd"]
+    spec = {"kind": "bar", "x": "word", "y": "weight"} | ({"room": room} if room else {})
+    assert draw(table, spec).to_dict()["encoding"]["x"]["axis"]["labelAngle"] == (-35 if turned else 0)
+
+
+def test_names_are_as_long_as_a_line_and_hold_nothing_that_cannot_be_drawn():
+    table = [{"word": word, "weight": 1.0} for word in ("a" * 80, "b" * 81, "c\x00d")]
+    values = draw(table, {"kind": "bar", "x": "word", "y": "weight"}).to_dict()["data"]["values"]
+    assert [row["word"] for row in values] == ["a" * 80, "b" * 79 + "…", "c\ufffdd"]

@@ -1,13 +1,14 @@
 """The page about a diagnosis: one file, no network, hostile content stays text."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 import isthmus
 from isthmus.corpus import Collection
 from isthmus.exceptions import DataError
-from isthmus.report.diagnosis import write_diagnosis_report
+from isthmus.report.diagnosis import diagnosis_facts, doubtful_labels, repeats, write_diagnosis_report
 
 HOSTILE = "<script>alert('x')</script>"
 
@@ -81,3 +82,26 @@ def test_a_diagnosis_without_words_has_a_page(tmp_path):
     text = found.report(tmp_path / "page.html").read_text(encoding="utf-8")
     assert "No words to show" in text
     assert "<figure" not in text
+
+
+def test_the_first_twenty_of_every_list_are_shown_and_all_are_counted():
+    """With ids and texts where the collections are at hand, and numbers from 1 where they are not."""
+    rows = [{"document": i + 1, "label": "a"} for i in range(25)]
+    pairs = [{"source": i, "target": 24 - i, "share": 0.9} for i in range(25)]
+    words = [{"word": f"w{i}", "information": 0.5} for i in range(25)]
+    tables = {"doubtful_labels": rows, "near_duplicates": pairs, "class_shifted_words": words, "pivots": words}
+    result = SimpleNamespace(findings=[], verdict="fine", level="fine", tables=tables, settings={})
+    texts = ["x" * 300, "y" * 301, *(f"text {i}" for i in range(23))]
+    ids = [f"d{i}" for i in range(25)]
+    source, nameless = (Collection.from_texts(texts, ids=ids, name=name) for name in ("s.csv", None))
+    facts = diagnosis_facts(result, source, nameless)
+    assert [len(facts[name]) for name in ("doubtful", "repeats", "company", "pivots")] == [20] * 4
+    assert facts["n_doubtful"] == 25
+    assert [row["document"] for row in facts["doubtful"][:2]] == ["d0", "d1"]
+    assert [row["text"] for row in facts["doubtful"][:2]] == ["x" * 300, "y" * 300 + "…"]
+    assert (facts["repeats"][0]["source"], facts["repeats"][0]["target"]) == ("d0", "d24")
+    assert facts["repeats"][0]["text"] == "text 22"
+    assert facts["about"] == "What separates the two collections", "one of them has no name"
+    assert diagnosis_facts(result, source, source)["about"] == "s.csv and s.csv"
+    assert doubtful_labels(rows[:1], None) == [{"document": "1", "label": "a", "text": ""}]
+    assert repeats(pairs[:1], None, None) == [{"source": "1", "target": "25", "share": 0.9, "text": ""}]

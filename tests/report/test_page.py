@@ -19,10 +19,23 @@ from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import Answers
 from isthmus.report import summary
+from isthmus.report.cluster_page import about, cluster_cards, cluster_map, cluster_verdict
 from isthmus.report.figures import lines_figure
-from isthmus.report.hero import banners, class_table, hero_facts, in_words, review_counts, review_note, verdict
-from isthmus.report.listing import _fit, as_json, list_data, listed_rows
-from isthmus.report.summary import Words, by_facts, reliability_rows
+from isthmus.report.hero import (
+    banners,
+    class_table,
+    guaranteed_tile,
+    hero_facts,
+    in_words,
+    review_counts,
+    review_note,
+    right_tile,
+    shares_note,
+    verdict,
+)
+from isthmus.report.listing import _fit, as_json, cap_note, list_data, listed_rows
+from isthmus.report.page import points
+from isthmus.report.summary import Words, by_facts, class_cards, quote, reliability_rows, taught_facts
 
 HOSTILE = "<script>alert('x')</script>"
 SOURCE, LABELS = ["kind staff", "fast bike"] * 5, ["a", "b"] * 5
@@ -259,6 +272,13 @@ def test_broken_down_by_a_column(tmp_path):
     assert caught.value.code == "length-mismatch"
 
 
+def test_of_two_days_there_is_no_line_and_of_three_there_is():
+    result = result_of(["staff", "bike", "kind"])
+    for days, drawn in (([1, 1, 2], False), ([1, 2, 3], True)):
+        facts = by_facts(result, ("sent", [date(2024, 1, day) for day in days]))
+        assert (facts["period"], facts["figure"] is not None, facts["undated"]) == ("day", drawn, 0)
+
+
 def test_every_value_of_a_breakdown_is_told_by_its_own_documents():
     result = result_of(["staff", "bike", "kind", "fast bike"])
     result.needs_review[:] = [True, False, True, False]
@@ -463,3 +483,172 @@ def test_the_shift_is_measured_once_for_the_same_texts_and_labels(monkeypatch):
         result = SimpleNamespace(source_texts=source, source_labels=labels, texts=target, settings={})
         assert summary.shift_facts(result)["verdict"] == "none"
         assert len(measured) == times, f"labels {labels[:2]}"
+
+
+def test_one_document_is_spoken_of_as_one():
+    result = result_of(["bike"])
+    result.expected_accuracy, result.needs_review[:] = AccuracyEstimate(0.99, 0.9, 1.0), True
+    assert verdict(result) == "Nearly all of the labels are right, if your classes cover the target. Read it."
+
+
+@pytest.mark.parametrize(
+    ("expected", "note"),
+    [
+        (None, "Not estimated. Check a sample to know."),
+        (AccuracyEstimate(None, None, None), "Not estimated. Check a sample to know."),
+        (AccuracyEstimate(None, None, None, reason="too few"), "Not estimated (too few). Check a sample to know."),
+        (AccuracyEstimate(0.8, 0.7, 0.9), "70 to 90 % in 9 of 10 cases; judged without true labels."),
+    ],
+)
+def test_the_tile_of_right_labels_says_what_it_rests_on(expected, note):
+    found = right_tile(SimpleNamespace(accuracy=expected, measured=None, learned=None))
+    assert found["note"] == note
+    assert found["estimate"] == (expected and expected.estimate)
+
+
+@pytest.mark.parametrize(("unread", "more"), [(400, ""), (390, " Nobody read 390 of them.")])
+def test_the_tile_of_the_guarantee_says_how_many_nobody_read(unread, more):
+    sample = SimpleNamespace(read=50, budget=0.05, documents=400, unread=unread, confidence_level=0.95, next_step=None)
+    result = SimpleNamespace(checked=SimpleNamespace(guarantee=sample), labels=range(500))
+    said = "At most 5 % of them are wrong, with 95 % confidence, by 50 documents read at random."
+    note = f"{said}{more} Reading more would change little."
+    assert guaranteed_tile(result) == {"n": 400, "of": 500, "note": note}
+    sample.documents, sample.next_step = 0, {"read": 30, "documents": 200}
+    assert guaranteed_tile(result)["note"].endswith("wrong. Read 30 more, and about 200 should pass.")
+    assert guaranteed_tile(SimpleNamespace(checked=SimpleNamespace(guarantee=None))) is None
+
+
+@pytest.mark.parametrize(
+    ("basis", "words"),
+    [
+        ("check", "95 of 100 cases, judged without true labels"),
+        ("sample", "9 of 10 cases, corrected by answers to documents drawn at random"),
+        ("expected", "9 of 10 cases, judged without true labels"),
+        ("none", "how far off they may be is not known"),
+    ],
+)
+def test_the_note_on_shares_says_what_they_rest_on(basis, words):
+    result = SimpleNamespace(class_shares=lambda: [{"basis": basis}], measured=None, learned=None)
+    assert shares_note(result).endswith(f"{words}.")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (0.004, "as in the source"),
+        (0.006, "+1 point"),
+        (-0.006, "−1 point"),
+        (0.02, "+2 points"),
+        (-0.02, "−2 points"),
+    ],
+)
+def test_changes_are_told_in_points(change, said):
+    assert points(change) == said
+
+
+def test_a_list_that_holds_all_documents_needs_no_note(monkeypatch):
+    monkeypatch.setattr("isthmus.report.listing.LIST_CAP", 3)
+    assert cap_note(SimpleNamespace(texts=["x"] * 3)) == ""
+    assert cap_note(SimpleNamespace(texts=["x"] * 4)).startswith("The list holds 3 of 4 documents")
+
+
+def test_where_there_is_one_class_there_is_no_next_best():
+    result = result_of(["staff", "bike"])
+    result.classes, result.labels = np.array(["a"]), np.array(["a", "a"])
+    result.probabilities = np.ones((2, 1))
+    data = list_data(result, Collection.from_texts(result.texts), None, None)
+    assert (data["label"], data["second"]) == ([0, 0], [-1, -1])
+    shown = quote(result, SimpleNamespace(tinted=lambda i, size: []), Collection.from_texts(result.texts), 1)
+    assert (shown["label"], shown["second"], shown["id"]) == ("a", "", "2")
+
+
+def test_the_least_sure_documents_of_the_list_get_near_ones(monkeypatch):
+    """Of the three in the list the two least sure; the fourth, less sure than all, is not in it."""
+    monkeypatch.setattr("isthmus.report.listing._NEIGHBOURS", 2)
+    monkeypatch.setattr("isthmus.report.listing.listed_rows", lambda result: np.array([1, 2, 3]))
+    result = result_of(["kind bike", "kind staff", "fast bike", "kind staff"])
+    result.confidence[:] = [0.1, 0.9, 0.4, 0.3]
+    listed = list_data(result, Collection.from_texts(result.texts), Words(result).space, None)
+    near = [{listed["source"]["text"][i] for i in found} for found in listed["near"]]
+    assert listed["row"] == [2, 3, 4]
+    assert near == [set(), {"fast bike"}, {"kind staff"}]
+
+
+@pytest.mark.parametrize(("n", "quotes"), [(8, 2), (9, 1)])
+def test_of_many_classes_one_document_each_is_quoted(n, quotes):
+    names = [f"class {i}" for i in range(n)]
+    source = [f"{sign * 4} {sign * 5} {sign * 6}" for sign in "bcdfghjkl"[:n] for _ in range(4)]
+    labels = [name for name in names for _ in range(4)]
+    result = isthmus.label(source, labels, [f"{text} now" for text in source], method="nbc")
+    result.needs_review[:] = np.arange(len(result.texts)) % 4 > 1
+    target = Collection.from_texts(result.texts)
+    cards = class_cards(result, Words(result), class_table(result), target)
+    assert {(len(card["sure"]), len(card["doubtful"])) for card in cards} == {(quotes, quotes)}
+    for card in cards:
+        assert {shown["label"] for shown in card["sure"] + card["doubtful"]} == {card["class"]}
+
+
+def test_answers_without_what_was_learned_have_no_outlook():
+    """A file of an earlier version has answers, and nothing about what they bring."""
+    result = result_of(["kind staff", "fast bike"] * 20)
+    assert taught_facts(result) is None
+    taught = result.teach({"document": [1, 2], "true_label": ["a", "b"]})
+    assert taught_facts(taught)["outlook"] == taught.learned.outlook
+    taught.learned = None
+    facts = taught_facts(taught)
+    assert (facts["outlook"], facts["curve"], len(facts["history"])) == (None, None, 1)
+
+
+def test_how_reliable_confidence_was_is_not_told_where_an_answer_named_a_new_class():
+    read = Answers(list(range(20)), ["a"] * 15 + ["b"] * 5, ["asked"] * 20, [""] * 20, ["answers"] * 20)
+    result = SimpleNamespace(known_answers=SimpleNamespace(read=read), vote=np.array([[0.75, 0.25]] * 20))
+    result.classes = np.array(["a", "b"])
+    (row,) = reliability_rows(result)
+    assert (row["n"], row["confidence"], row["right"]) == (20, pytest.approx(0.75), pytest.approx(0.75))
+    result.classes = np.array(["a", "b", "parking"])
+    assert reliability_rows(result) == []
+    result.vote = None  # a file of an earlier version
+    assert reliability_rows(result) == []
+
+
+# Groupings
+
+
+def test_the_line_on_a_grouping_names_two_new_clusters_and_counts_the_others():
+    known = {"aligned_to": "staff", "name": "staff", "size": 9}
+    new = [{"aligned_to": None, "name": name, "size": size} for name, size in (("a", 3), ("b", 2), ("c", 1))]
+    named = "“a” (3 documents), “b” (2 documents)"
+    for clusters, said in (
+        ([known, known], "2 clusters, and each follows a group of the source."),
+        ([known, *new[:1]], "2 clusters, one of them new: “a” (3 documents)."),
+        ([known, *new[:2]], f"3 clusters, 2 of them new: {named}."),
+        ([known, *new], f"4 clusters, 3 of them new: {named} and 1 more."),
+        (new, f"3 clusters, all new: {named} and 1 more."),
+        (new[2:], "1 cluster, new: “c” (1 document)."),
+    ):
+        assert cluster_verdict(clusters) == said
+
+
+def test_a_grouping_says_whose_documents_it_is_about_where_they_have_a_name():
+    result = SimpleNamespace(model=SimpleNamespace(classes_=["a"]), texts=["x", "y"])
+    rest = ", guided by 1 group of the source."
+    for target, name in ((None, ""), (Collection.from_texts(["x"], name=None), ""),
+                         (Collection.from_texts(["x"], name="t.csv"), " of t.csv")):  # fmt: skip
+        assert about(result, target) == f"2 documents{name}{rest}"
+
+
+def test_the_map_of_a_large_grouping_shows_some_documents_in_their_own_clusters(monkeypatch):
+    monkeypatch.setitem(summary.figures.MAPPED, "target", 7)
+    monkeypatch.setattr("isthmus.report.cluster_page._LISTED", 3)
+    source = ["kind staff smiles", "rude staff frowns", "fast bike brakes", "slow bike wheels"] * 3
+    target = [f"{text} {i}" for i in range(5) for text in ("staff smiles", "bike brakes", "staff frowns kind", "bike")]
+    result = isthmus.cluster(source, ["a", "a", "b", "b"] * 3, target, n_clusters=2)
+    cards = cluster_cards(result)
+    drawn = cluster_map(result, cards)
+    assert (len(drawn["points"]), drawn["left_out"]) == (7, 13)
+    assert drawn["table"] == drawn["points"][:3]
+    own = dict(zip(target, (result.names[i] for i in result.labels), strict=True))
+    colour = {card["name"]: card["colour"] for card in cards}
+    for point in drawn["points"]:
+        assert point["cluster"] == own[point["text"]], point["text"]
+        assert point["colour"] == colour[point["cluster"]], point["text"]

@@ -7,6 +7,7 @@ import pytest
 
 from isthmus.features.embeddings import STATIC
 from isthmus.report import summary
+from isthmus.report.figures import convergence_tables
 from isthmus.report.summary import known_language, learning_facts, step_facts
 
 
@@ -83,3 +84,37 @@ def test_where_chosen_vectors_join_two_languages_the_report_does_not_ask_for_a_t
     )
     advice = " ".join(row["advice"] for row in summary.shift_facts(result)["findings"] if "German" in row["finding"])
     assert advises in advice, f"with vectors {vectors!r} the report advises: {advice}"
+
+
+def test_what_is_no_measure_is_not_drawn():
+    """Neither numbers that count the steps, nor yes and no, nor a step whose measure is unknown or endless."""
+    history = [{"round": 1, "time": 0.5, "done": False, "loss": 2, "name": "x"},
+               {"round": 2, "time": 0.9, "done": np.True_, "loss": float("inf"), "name": "y"},
+               {"round": 3, "time": 1.5, "done": True, "loss": None, "name": "z"},
+               {"round": 4, "time": 1.9, "done": True, "loss": np.float64(0.5), "name": "z"}]  # fmt: skip
+    assert convergence_tables(history) == {"loss": [{"step": 1, "loss": 2.0}, {"step": 4, "loss": 0.5}]}
+    assert convergence_tables([3.0, float("nan"), 1]) == {
+        "objective": [{"step": 1, "objective": 3.0}, {"step": 3, "objective": 1.0}]
+    }
+
+
+@pytest.mark.parametrize(("source", "target", "sampled"), [(10, 10, False), (11, 10, True), (10, 11, True)])
+def test_whether_the_shift_was_measured_on_a_sample_is_said(monkeypatch, source, target, sampled):
+    monkeypatch.setattr(summary, "_DIAGNOSED", 10)
+    monkeypatch.setattr(summary, "_measured", lambda *sides: {"verdict": "", "findings": []})
+    texts = [f"text {i}" for i in range(11)]
+    result = SimpleNamespace(
+        source_texts=texts[:source], source_labels=["a"] * source, texts=texts[:target], settings={}
+    )
+    assert summary.shift_facts(result)["sampled"] is sampled
+
+
+def test_the_language_and_the_vectors_of_a_labelling_reach_its_findings(monkeypatch):
+    given = {}
+    monkeypatch.setattr(
+        summary, "measure_shift", lambda *sides, **more: given.update(more) or {"verdict": "", "findings": []}
+    )
+    settings = {"language": "de", "vectors": "given"}
+    texts = {"source_texts": ["ein Text, den sonst kein Test hat"], "source_labels": ["a"], "texts": ["Haus"]}
+    summary.shift_facts(SimpleNamespace(**texts, settings=settings))
+    assert given == {"language": "de", "vectors": True}

@@ -71,7 +71,7 @@ def verdict(result) -> str:
         first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
     else:
         cover = "" if _answered(result) else ", if your classes cover the target"
-        first = f"{in_words(expected.estimate)} labels {'is' if n == 1 else 'are'} right{cover}."
+        first = f"{in_words(expected.estimate)} labels are right{cover}."
     if not review:
         return f"{first} None is marked for review."
     if review > LONG_LIST:
