@@ -246,12 +246,6 @@ def test_a_source_alone_may_have_a_class_without_words_but_not_only_such():
     assert caught.value.code == "empty-class"
 
 
-def test_a_source_alone_keeps_its_classes_under_the_printed_map():
-    X = np.array([[3, 0, 1], [2, 0, 1], [0, 3, 1], [0, 2, 1]])
-    model = CoClusteringClassifier(match="printed", random_state=0).fit(X, ["a", "a", "b", "b"])
-    assert model.predict(X).tolist() == ["a", "a", "b", "b"]
-
-
 def test_five_of_many_classes_that_are_left_out_are_named():
     model = CoClusteringClassifier()
     model.classes_, model.cluster_classes_ = np.array([*"abcdefgh"]), np.zeros(8, dtype=int)

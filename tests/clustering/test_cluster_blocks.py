@@ -50,6 +50,13 @@ def test_blocks_follow_the_groups_unless_they_are_told_not_to():
     assert plain.termination_condition_ == "stable"
 
 
+def test_a_source_that_was_found_to_be_of_no_use_is_not_followed_by_all_documents_either(monkeypatch):
+    monkeypatch.setattr("isthmus.clustering.guided.choose_guidance", lambda *arguments, **settings: (0.0, []))
+    model = grouped(guidance="auto")
+    assert model.guidance_ == 0
+    assert [match.group for match in model.alignment_] == [None] * 3, "as in memory, where nothing is aligned"
+
+
 def test_the_least_contrast_of_the_model_holds_for_all_documents():
     strict = grouped(min_contrast=1.0)
     assert [match.group for match in strict.alignment_] == [None] * 3, "no pair has a contrast of one"

@@ -5,6 +5,7 @@ from itertools import pairwise
 import pytest
 
 from isthmus.features import TextVectorizer
+from isthmus.features.languages import stop_words
 from isthmus.features.term_table import unpack_texts
 from isthmus.features.tokens import WordAnalyzer
 from isthmus.scale.reading import Reading, choose_reading, read_tokens
@@ -53,3 +54,35 @@ def test_documents_of_plain_letters_and_others_keep_their_order():
     for alone in (["é à", "über"], ["ab"], [""], []):
         assert words_of(alone, as_written) == [[word for word in text.split() if len(word) > 1] for text in alone]
     assert words_of(["INNS"], Reading("words", ("tr",)))[0] == words_of(["ınns"], Reading("words", ("tr",)))[0]
+
+
+@pytest.mark.parametrize(
+    ("reading", "share"),
+    [
+        (Reading("words", ("en",)), 1.0),
+        (Reading("words", ("other",)), 1.0),
+        (Reading("words", ("zh",)), 1.0),
+        (Reading("words", ("sq",)), 0.3),
+        (Reading("words", ("sq",), sentiment=True), 1.0),
+    ],
+    ids=lambda value: str(getattr(value, "languages", value)),
+)
+def test_a_language_without_a_list_has_its_stop_words_told_by_how_common_they_are(reading, share):
+    """Not where opinions are read, nor where words are not told apart by blanks."""
+    assert stop_words("sq") == frozenset() == stop_words("other")
+    assert reading.most_documents == share
+
+
+def test_readings_of_cut_and_whole_scripts_are_kept_apart():
+    names = {
+        Reading("words", ("zh",), segment=segment, sentiment=opinion).name for segment in (0, 1) for opinion in (0, 1)
+    }
+    assert len(names) == 4, names
+
+
+def test_n_grams_of_three_characters_are_those_of_texts_in_memory():
+    texts = ["kind staff", "", "ab", "price, kind"]
+    memory = TextVectorizer(analyzer="trigrams", min_df=1, language="en").fit(texts)
+    found = words_of(texts, Reading("trigrams", ("en",)))
+    assert {term for row in found for term in row} == set(memory.get_feature_names_out())
+    assert [len(row) for row in found] == memory.transform(texts).sum(axis=1).ravel().tolist()[0]

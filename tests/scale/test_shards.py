@@ -3,6 +3,7 @@
 import glob
 import gzip
 import json
+from itertools import accumulate
 from pathlib import Path
 
 import pytest
@@ -252,3 +253,20 @@ def test_what_is_hidden_in_a_folder_is_not_read(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("text\nkind staff\n", encoding="utf-8")
     assert find_shards(str(tmp_path)) == [str(tmp_path / "a.csv"), str(tmp_path / "more" / "b.csv")]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "b.csv.gz", "c.jsonl"])
+@pytest.mark.parametrize("rows", [1_000, 7])
+def test_a_block_holds_so_many_bytes_whatever_its_rows(corpus, tmp_path, monkeypatch, name, rows):
+    whole, _ = all_rows(corpus / "target" / name, 10**6, str(tmp_path / "whole"))
+    monkeypatch.setattr(shards, "MOST_BYTES", 400)
+    monkeypatch.setattr(shards, "_CHUNK", 900)
+    cut, blocks = all_rows(corpus / "target" / name, rows, str(tmp_path / "cut"))
+    assert cut == whole, "the rows are those of one block"
+    firsts = [0, *accumulate(block.rows for block in blocks)]
+    assert [block.first for block in blocks] == firsts[:-1], "each begins with the row behind the one before"
+    assert max(block.rows for block in blocks) <= rows
+    lengths = [block.stop - block.start for block in blocks]
+    longest = max(length for length, block in zip(lengths, blocks, strict=True))
+    assert longest <= 400 + 300, f"{longest} bytes where 400 and one more row are allowed"
+    assert len(blocks) > 10

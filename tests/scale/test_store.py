@@ -9,7 +9,8 @@ import pytest
 
 import isthmus.scale
 from isthmus.exceptions import DataError
-from isthmus.scale import label, label_files, run
+from isthmus.features.blocks import RowBlock
+from isthmus.scale import label, label_files, pieces, run, views
 from isthmus.scale.output import work_folder
 from isthmus.scale.store import FolderStore, MemoryStore, pack, unpack
 
@@ -134,3 +135,89 @@ def test_nothing_of_the_room_unpickles_a_file():
                 "FolderStore",
             }
             assert not opened or path.name != talks, f"{talks} opens a file: {opened}"
+
+
+def other_version(path):
+    with open(path, "wb") as file:
+        np.save(file, np.array(["labels"]))
+        np.lib.format.write_array(file, ARRAYS["labels"], version=(2, 0))
+
+
+def by_columns(path):
+    with open(path, "wb") as file:
+        np.save(file, np.array(["labels"]))
+        np.save(file, np.asfortranarray(ARRAYS["counts"]))
+
+
+def below_zero(path):
+    with open(path, "wb") as file:
+        np.save(file, np.array(["labels"]))
+        np.lib.format.write_array_header_1_0(file, {"descr": "<i4", "fortran_order": False, "shape": (-4,)})
+
+
+@pytest.mark.parametrize("spoil", [other_version, by_columns, below_zero], ids=lambda spoil: spoil.__name__)
+def test_arrays_of_another_make_are_refused(tmp_path, spoil):
+    store = FolderStore(tmp_path)
+    store.save("labels", {"labels": ARRAYS["labels"]})
+    spoil(store.path("labels"))
+    with pytest.raises(DataError, match="force=True") as error:
+        store.load("labels")
+    assert error.value.code == "file-trouble"
+
+
+@pytest.mark.parametrize(("start", "stop"), [(2, 5), (3, 2), (-1, 2)])
+def test_a_part_beyond_an_array_is_refused(tmp_path, start, stop):
+    store = FolderStore(tmp_path)
+    store.save("labels", {"labels": ARRAYS["labels"]})
+    assert store.read_slice("labels", "labels", 0, 4).tolist() == [3, -1, 7, 2]
+    with pytest.raises(DataError, match=f"labels has 4 elements, {start} to {stop} were asked for"):
+        store.read_slice("labels", "labels", start, stop)
+
+
+TOKENS = {"terms": b"kind\nstaff\n", "ids": [0, 1, 1], "ends": [1, 1, 3], "solo": []}
+
+
+@pytest.mark.parametrize(
+    ("changed", "whole"),
+    [
+        ({}, True),
+        ({"solo": [True, False, True]}, True),
+        ({"ids": [], "ends": []}, True),
+        ({"ids": [0, 2, 1]}, False),
+        ({"ids": [0, -1, 1]}, False),
+        ({"ends": [2, 1, 3]}, False),
+        ({"ends": [-1, 1, 3]}, False),
+        ({"ends": [1, 1, 2]}, False),
+        ({"ends": [1, 1, 4]}, False),
+        ({"solo": [True]}, False),
+    ],
+    ids=str,
+)
+def test_tokens_that_were_kept_must_fit_together(changed, whole):
+    """Compiled loops write wherever their numbers point."""
+    held = {**TOKENS, **changed}
+    arrays = {name: np.array(held[name], dtype=np.int64) for name in ("ids", "ends")}
+    arrays |= {"terms": np.frombuffer(held["terms"], dtype=np.uint8), "solo": np.array(held["solo"], dtype=bool)}
+    assert pieces._hangs_together(arrays) is whole, f"tokens with {changed}"
+
+
+@pytest.mark.parametrize(
+    ("changed", "whole"),
+    [
+        ({}, True),
+        ({"indptr": [0], "indices": [], "counts": []}, True),
+        ({"indptr": []}, False),
+        ({"indptr": [1, 2, 3]}, False),
+        ({"indptr": [0, 2, 2]}, False),
+        ({"indptr": [0, 4, 3]}, False),
+        ({"counts": [1, 1]}, False),
+        ({"counts": [1, -1, 1]}, False),
+        ({"indices": [0, 3, 1]}, False),
+        ({"indices": [0, -1, 1]}, False),
+    ],
+    ids=str,
+)
+def test_rows_that_were_kept_must_fit_together(changed, whole):
+    held = {"indptr": [0, 2, 3], "indices": [0, 2, 1], "counts": [1, 2, 1], **changed}
+    rows = RowBlock(*(np.array(held[name], dtype=np.int64) for name in ("indptr", "indices", "counts")), 3)
+    assert views._hangs_together(rows) is whole, f"rows with {changed}"
