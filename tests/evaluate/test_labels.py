@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import accuracy_score, f1_score
 
 from isthmus.evaluate import accuracy, error_rate, macro_f1, micro_f1
+from isthmus.evaluate.labels import shared_codes
 from isthmus.exceptions import DataError, UsageError
 
 pairs = st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abcde")), min_size=1, max_size=40)
@@ -92,3 +93,20 @@ def test_no_classes_are_refused():
 def test_nothing_of_the_listed_classes_gives_zero():
     assert micro_f1(["a"], ["a"], classes=["b"]) == 0.0
     assert macro_f1(["a"], ["a"], classes=["a", "b"]) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("columns", "union"),
+    [
+        ((["pear", "apple"], ["fig", "apple"]), ["apple", "fig", "pear"]),
+        ((np.array(["pear", "apple"], dtype=object), ["fig", "apple"]), ["apple", "fig", "pear"]),
+        (([b"pear", b"fig"], [b"apple", b"pear"]), [b"apple", b"fig", b"pear"]),
+        ((["z", 3], [3, "a"]), ["z", 3, "a"]),
+    ],
+    ids=["texts", "objects", "bytes", "cannot be compared"],
+)
+def test_labels_are_numbered_in_their_order(columns, union):
+    codes, values = shared_codes(*columns, names=("true", "pred"))
+    assert values == union
+    for column, own in zip(columns, codes, strict=True):
+        assert [values[code] for code in own] == list(column), "each code stands for its label"

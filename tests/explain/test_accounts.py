@@ -2,13 +2,16 @@
 
 import ast
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.feature_selection import VarianceThreshold
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVC
 
 import isthmus
@@ -190,3 +193,44 @@ def test_columns_that_a_step_only_selects_are_still_terms():
     mixed = fit(TextVectorizer(min_df=1), TruncatedSVD(2), isthmus.SourceOnlyClassifier())
     assert _columns_are_terms(chosen)
     assert not _columns_are_terms(mixed)
+
+
+class Steps:
+    """What an account asks of a pipeline: words to rows, names of columns, and the method at the end."""
+
+    def __init__(self, rows, names, method):
+        self._rows, self._names, self.steps = rows, np.array(names), [("words", self), ("method", method)]
+
+    def __getitem__(self, part):
+        return self
+
+    def transform(self, texts):
+        return self._rows
+
+    def get_feature_names_out(self):
+        return self._names
+
+
+def test_a_graph_explains_a_document_by_its_nearest_fitted_ones():
+    """By hand: the text is the word "kind"; of the two nearest one says so alone, the other with share 0.6."""
+    fitted = sp.csr_matrix([[0, 1, 0], [0.6, 0.8, 0], [0, 0, 1.0], [1.0, 0, 0]])
+    scores = np.array([[9.0, -9], [1.0, -1], [7.0, -7], [2.0, -4]])
+    method = SimpleNamespace(rows_=fitted, n_neighbors=2, node_scores_=scores, classes_=np.array(["a", "b"]))
+    rows = linear.graph_terms(Steps(sp.csr_matrix([[3.0, 0, 0]]), ["kind", "staff", "other"], method), "kind kind kind")
+    assert [(row["class"], row["term"]) for row in rows] == [("a", "kind"), ("b", "kind")]
+    assert [row["contribution"] for row in rows] == pytest.approx(
+        [(0.6 * 1 + 1.0 * 2) / 1.6, -(0.6 * 1 + 1.0 * 4) / 1.6]
+    )
+    method.rows_ = sp.csr_matrix([[0, 1.0, 0], [0, 0, 1.0]])
+    method.node_scores_ = scores[:2]
+    assert linear.graph_terms(Steps(sp.csr_matrix([[3.0, 0, 0]]), ["kind"] * 3, method), "kind") == []
+
+
+def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():
+    """A pipeline whose rows are full of numbers: its words are left out instead."""
+    pipeline = fit(
+        TextVectorizer(min_df=1), FunctionTransformer(lambda rows: rows.toarray()), isthmus.SourceOnlyClassifier()
+    )
+    rows = occlusion.document_terms(pipeline, TEXT)
+    assert rows == occlusion.word_terms(pipeline, TEXT)
+    assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}

@@ -1,5 +1,7 @@
 """Tables that account for a co-clustering."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -144,3 +146,36 @@ def test_a_printed_map_that_repeats_a_class_names_its_words_by_that_class(pipeli
     assert sum(total.values()) == pytest.approx(best), "the cluster that decides is the one that is explained"
     assert all(row["target"]["law"] == 0 for row in cluster_table(model, names))
     assert {row["class"] for row in bridge_words(model, names)} == {"car"}
+
+
+def test_of_several_rows_the_first_is_accounted_for(pipeline):
+    vectorizer, model = pipeline[:-1], pipeline.steps[-1][1]
+    names = vectorizer.get_feature_names_out()
+    alone = document_table(model, vectorizer.transform(TARGET[:1]), names)
+    assert document_table(model, vectorizer.transform(TARGET), names) == alone
+    columns = {str(column): name for column, name in enumerate(names)}
+    numbered = document_table(model, vectorizer.transform(TARGET[:1]), document="T1")
+    assert {(columns[row["word"]], row["class"], row["contribution"]) for row in numbered} == {
+        (row["word"], row["class"], row["contribution"]) for row in alone
+    }, "without names words go by their columns"
+    assert {row["document"] for row in numbered} == {"T1"}
+
+
+def test_the_commonest_bridges_and_five_companions_are_told():
+    """Words 0 to 6 are the source's, used for class a ever more often; 7, 8 and 9 are the target's own."""
+    source = np.full((10, 2), 1e-6)
+    source[:7, 0] = [0.01, 0.07, 0.03, 0.05, 0.02, 0.06, 0.04]
+    model = SimpleNamespace(
+        source_words_=source,
+        target_words_=np.array([[0.05, 0]] * 7 + [[0.1, 0], [0.35, 0], [0.2, 0]]),
+        word_clusters_=np.zeros(10, dtype=int),
+        target_table_=np.array([[1.0, 0.0]]),
+        cluster_classes_=np.array([0, 1]),
+        classes_=np.array(["a", "b"]),
+    )
+    names = [f"w{i}" for i in range(10)]
+    rows = bridge_words(model, names, top=2)
+    assert [(row["word"], row["class"]) for row in rows] == [("w8", "a"), ("w9", "a")]
+    assert [row["share"] for row in rows] == pytest.approx([0.35, 0.2])
+    assert rows[0]["companions"] == ["w1", "w5", "w3", "w6", "w2"], "those that the source uses most for the class"
+    assert [row["word"] for row in bridge_words(model, names)] == ["w8", "w9", "w7"]

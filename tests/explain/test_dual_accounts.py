@@ -1,5 +1,7 @@
 """Accounts of dual supervision: which words, labelled or learned, and which words next."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -62,3 +64,17 @@ def test_named_word_classes_speak_for_documents_through_the_factorisation():
         X, ["good", "bad", None, None]
     )
     np.testing.assert_array_equal(_class_scores(plain), plain.word_scores_)
+
+
+def test_the_words_of_the_highest_scores_come_first():
+    model = SimpleNamespace(
+        word_scores_=np.array([[0.2, 0.1], [0.9, 0.3], [0.5, 0.4], [0.7, 0.1], [0.1, 0.8], [0.99, 0.0]]),
+        fitted_rows_=SimpleNamespace(indices=np.array([0, 1, 1, 2, 3, 4, 4, 4])),  # word 5 is in no document
+        labelled_words_=[3],
+        word_names_=np.array(["low", "high", "mid", "given", "other", "absent"]),
+        classes_=np.array(["a", "b"]),
+    )
+    rows = [(row["class"], row["rank"], row["term"], row["documents"]) for row in top_words(model, 2)]
+    assert rows == [("a", 1, "high", 2), ("a", 2, "mid", 1), ("b", 1, "other", 3)]
+    labelled = [row["term"] for row in top_words(model, 3, labelled=True)]
+    assert labelled == ["high", "given", "mid", "other"]

@@ -78,6 +78,7 @@ def test_agreement_beyond_chance_by_hand():
     assert krippendorff_alpha(counts) == pytest.approx(1 - (1 / 3) / (18 / 30))
     assert fleiss_kappa(np.array([[1, 0]])) is None
     assert krippendorff_alpha(np.array([[2, 0], [2, 0]])) is None
+    assert krippendorff_alpha(np.array([[1, 0], [0, 1]])) is None, "nobody met"
 
 
 @pytest.fixture(scope="module")

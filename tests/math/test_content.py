@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from isthmus._math.confidence import AccuracyEstimate, review_mask
 from isthmus._math.content import content_keys, content_noise, content_order
+from isthmus._math.rows import group_means, unit_rows
+from isthmus.exceptions import UsageError
 
 
 def sparse_rows(n=300, seed=0):
@@ -83,3 +86,39 @@ def test_noise_follows_the_rows():
 @pytest.mark.parametrize("rows", [sp.csr_matrix((0, 3)), np.zeros((0, 3)), []], ids=["sparse", "dense", "texts"])
 def test_no_rows(rows):
     assert len(content_order(rows)) == 0
+
+
+def test_texts_in_an_array_are_texts():
+    texts = ["kind staff", "", "a fair price"]
+    for kind in (object, str):
+        np.testing.assert_array_equal(content_keys(np.array(texts, dtype=kind)), content_keys(texts))
+        np.testing.assert_array_equal(content_order(np.array(texts, dtype=kind)), content_order(texts))
+
+
+def test_rows_of_whole_numbers_get_length_one():
+    counts = sp.csr_matrix(np.array([[3, 4], [0, 0]]))
+    found = unit_rows(counts)
+    np.testing.assert_allclose(found.toarray(), [[0.6, 0.8], [0, 0]], err_msg="0.6 and 0.8, not cut to 0")
+    assert counts.toarray().tolist() == [[3, 4], [0, 0]], "the rows that came in stay as they were"
+
+
+def test_means_leave_out_rows_that_belong_to_no_group():
+    rows = sp.csr_matrix(np.array([[9.0, 9], [1, 2], [3, 4], [5, 6]]))
+    found = group_means(rows, np.array([-1, 2, 0, 2]), 3)
+    np.testing.assert_allclose(found, [[3, 4], [0, 0], [3, 4]], err_msg="the second group has no row")
+
+
+@pytest.mark.parametrize("budget", [-0.01, 1.01])
+def test_a_budget_is_a_share(budget):
+    with pytest.raises(UsageError, match="give a share between 0 and 1"):
+        review_mask([0.9, 0.8], budget)
+    assert review_mask([0.9, 0.8], 0.0).all()
+    assert not review_mask([0.9, 0.8], 1.0).any()
+
+
+def test_what_is_not_estimated_does_not_rise():
+    nothing = AccuracyEstimate(None, reason="too few")
+    assert nothing.raised(0.1, 0.1) is nothing
+    assert AccuracyEstimate(0.95, 0.9, 0.98, outside_groups=0.9).raised(0.1, 0.05) == AccuracyEstimate(
+        1.0, 1.0, 1.0, outside_groups=pytest.approx(0.95)
+    )

@@ -49,3 +49,9 @@ def test_domain_divergence_is_finite_for_words_of_one_domain_and_zero_for_equal_
 
 def test_safe_log_of_zero_is_minus_infinity_without_a_warning():
     assert safe_log(np.array([0.0, 1.0])).tolist() == [-np.inf, 0.0]
+
+
+def test_nothing_has_no_entropy():
+    assert entropy([0.0, 0.0]) == 0.0
+    assert entropy([]) == 0.0
+    assert entropy([3, 0, 3]) == pytest.approx(np.log(2))
