@@ -27,6 +27,8 @@ def test_only_arrays_of_names_are_packed():
     assert packed["_packed"]["names"]["names"] == ["b", "a"]
     assert packed["_packed"]["names"]["codes"].tolist() == [0, 1, 0]
     assert pack_names({"texts": texts}) == {"texts": texts}
+    table = np.array([["a", "b"], ["c", None]], dtype=object)
+    assert unpack_names(pack_names({"table": table}))["table"] is table, "a table of names keeps its two dimensions"
 
 
 def test_texts_come_back():

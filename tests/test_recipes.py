@@ -99,3 +99,17 @@ def test_the_papers_grouping_counts_contexts_at_any_size(monkeypatch):
     sides = ["kind staff", "fast bike"], ["rude staff", "slow bike"]
     _, model, _ = recipes.make_grouping(*sides, method="guided-paper", min_df=1)
     assert model.contexts is not None
+
+
+def test_contexts_are_counted_within_the_tokens_that_were_asked_for():
+    source = ["staff garage price tyre wheel engine"] * 2
+    counted = {}
+    for window in (1, 3):
+        vectorizer, model, _ = recipes.make_grouping(source, source, min_df=1, language="en", window=window)
+        names = vectorizer.feature_names_.tolist()
+        columns = model.contexts.columns.tolist()
+        first = names.index(vectorizer.analyze("staff")[0])
+        met = model.contexts.source[first].toarray().ravel()
+        counted[window] = {names[column] for column, number in zip(columns, met, strict=True) if number}
+    stems = [vectorizer.analyze(word)[0] for word in source[0].split()]
+    assert counted == {1: {stems[1]}, 3: set(stems[1:4])}, "the words that follow the first one"

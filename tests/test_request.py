@@ -197,3 +197,16 @@ def test_requests_are_handed_on_whole():
         if any(len(options_by_name(node)) >= 3 for node in ast.walk(tree)):
             found.add(path.relative_to(ROOT / "src/isthmus").as_posix())
     assert found == {"request.py", "cli/cluster.py"}, "the table itself, and what may stand beside --within"
+
+
+def test_an_option_without_a_value_and_one_that_is_like_no_other():
+    assert LabelRequest.build({"text": None, "extra": "a.csv"}).text is None
+    assert LabelRequest.build({"extra": "a.csv"}).extra == ("a.csv",), "one text is one value"
+    with pytest.raises(UsageError, match=r"no option 'zzzzzz'; it has files, text, label, "):
+        LabelRequest.build({"zzzzzz": 1})
+    LabelRequest(error_budget=None, block_rows=None).check()
+    with pytest.raises(UsageError, match=r"--seed 1\.0; give a whole number"):
+        LabelRequest(seed=1.0).check()
+    with pytest.raises(UsageError, match="--sample 49; give a whole number from 50"):
+        LabelRequest(sample=49).check()
+    LabelRequest(sample=50).check()

@@ -1,5 +1,10 @@
 """The gate: who is source, who is target, and what a method may know."""
 
+import io
+import sys
+import time
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -11,8 +16,8 @@ from sklearn.model_selection import GridSearchCV, KFold
 
 import isthmus
 from isthmus import SourceOnlyClassifier
-from isthmus._progress import listen, progress
-from isthmus._validation import check_texts, read_labels
+from isthmus._progress import Screen, _find_screen, listen, progress, spell_event
+from isthmus._validation import check_texts, read_domain, read_labels
 from isthmus.base import check_transfer_data
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import CODES, DataError, UsageError
@@ -299,3 +304,117 @@ def test_unlabelled_source_rows_get_the_label_that_their_own_words_speak_for():
     X, domain = np.array([[3.0, 0], [0, 2], [5, 0], [4, 1]]), [1, 1, 1, -1]
     y = np.array(["a", "b", None, None], dtype=object)
     assert SourceOnlyClassifier().fit(X, y, sample_domain=domain).transduction_.tolist() == ["a", "b", "a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ([(1,), (2,)], "labels of kind tuple; use names or whole numbers"),
+        ([b"a", b"b"], "labels of kind bytes; decode them first"),
+        ([object(), object()], "labels of kind object, which have no order"),
+        (["a", 1], "mixes labels of kinds int, str; use one kind"),
+        ([1j, 2j], "labels of kind complex"),
+    ],
+    ids=["tuples", "bytes", "objects", "two kinds", "complex"],
+)
+def test_labels_that_no_table_could_hold_are_refused(labels, said):
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    with pytest.raises(DataError, match=said) as caught:
+        read_labels(array)
+    assert caught.value.code == "bad-labels"
+
+
+def test_dates_are_no_labels():
+    with pytest.raises(DataError, match=r"y has dtype datetime64\[D\]; labels must be") as caught:
+        read_labels(np.array(["2024-01-02", "2025-01-02"], dtype="datetime64[D]"))
+    assert caught.value.code == "bad-labels"
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [[1, 2, -1], np.array([1, 2, -1], dtype=object), [np.int8(1), np.int64(2), -1], [1.0, 2.0, -1.0]],
+    ids=["integers", "objects", "numpy's", "whole floats"],
+)
+def test_domains_are_read_in_every_form(domain):
+    assert read_domain(domain, 3).tolist() == [1, 2, -1]
+    assert read_domain(np.array([1, 2], dtype=np.uint16), 2).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("domain", "said", "code"),
+    [
+        ([1, 2], r"has shape \(2,\) for 3 rows", "length-mismatch"),
+        ([[1, 2, -1]], r"has shape \(1, 3\) for 3 rows", "bad-domain"),
+        ([[1], [2], [-1]], r"has shape \(3, 1\) for 3 rows", "bad-domain"),
+        ([[1], [2, -1], 3], "ragged", "bad-domain"),
+        ([1, 2, -(2**70)], "at most 63 bits", "bad-domain"),
+        (np.array([1, 2, 2**63], dtype=np.uint64), "at most 63 bits", "bad-domain"),
+        ([1.5, 2, -1], "dtype float64; integers are expected", "bad-domain"),
+        (["a", "b", "c"], "integers are expected", "bad-domain"),
+        ([1, 0, 0], "is 0 for 2 rows", "bad-domain"),
+    ],
+    ids=["short", "a row", "a column", "ragged", "long", "unsigned", "halves", "names", "zeros"],
+)
+def test_domains_that_say_nothing_are_refused(domain, said, code):
+    with pytest.raises(DataError, match=said) as caught:
+        read_domain(domain, 3)
+    assert caught.value.code == code
+
+
+def test_a_pipeline_transforms_and_groups_the_rows_it_is_fitted_on():
+    texts, labels, domain = example_texts()
+
+    def made():
+        return make_transfer_pipeline(TextVectorizer(min_df=1), isthmus.TermProjection())
+
+    once = made().fit_transform(texts, labels, sample_domain=domain)
+    again = made().fit(texts, labels, sample_domain=domain)
+    np.testing.assert_allclose(np.asarray(once), np.asarray(again.transform(texts)))
+    given = np.asarray(labels, dtype=object)
+    wrong = np.where(domain < 0, np.resize(given[domain > 0][::-1], len(given)), given)
+    masked = made().fit_transform(texts, wrong, sample_domain=domain)
+    np.testing.assert_allclose(np.asarray(masked), np.asarray(once), err_msg="labels of the target are never seen")
+
+
+def test_a_screen_passes_over_notes_and_draws_what_takes_long():
+    drawn, cleared = [], []
+    screen = Screen(lambda *event: drawn.append(event), lambda: cleared.append(True))
+    screen.clear()
+    assert not cleared, "nothing was drawn that could be taken away"
+    later = time.monotonic() + 60
+    screen({"what": "memory", "phase": "reading", "done": 1, "total": 2, "time": later})
+    assert not drawn
+    screen({"phase": "reading", "done": 1, "total": None, "time": later})
+    screen({"phase": "reading", "done": 2, "total": None, "time": later + 0.01})
+    assert drawn == [("reading: 1", 1, None)], "at most five times a second"
+    screen.clear()
+    assert cleared == [True]
+
+
+def test_the_time_left_is_that_of_what_is_not_done():
+    event = {"phase": "reading", "done": 2, "total": 8, "time": 10.0}
+    assert spell_event(event, 0.0) == "reading: 2 of 8, about 30 s left"
+    assert spell_event(event, 10.0) == "reading: 2 of 8", "no time has passed"
+    assert spell_event(event | {"total": None}, 0.0) == "reading: 2"
+    assert spell_event(event | {"done": 0}, 0.0) == "reading: 0 of 8"
+    assert spell_event(event | {"done": 8}, 0.0) == "reading: 8 of 8"
+    assert spell_event(event | {"total": 1, "done": 0}, 0.0) == "reading"
+    assert spell_event(event | {"total": 1, "done": 1}, 0.0) == "reading: done"
+
+
+def test_progress_is_drawn_where_somebody_would_see_it(monkeypatch):
+    monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    monkeypatch.setattr(sys, "stderr", None)
+    assert _find_screen() is None
+    terminal = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert _find_screen() is None, "a file is no screen"
+    terminal.isatty = lambda: True
+    screen = _find_screen()
+    screen({"phase": "reading", "done": 1, "total": 2, "time": time.monotonic() + 60})
+    assert terminal.getvalue() == "\r\033[Kreading: 1 of 2"
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: object(), display=None))
+    assert _find_screen() is not None, "IPython on a terminal has no cells"
+    monkeypatch.setenv("ISTHMUS_PROGRESS", "off")
+    assert _find_screen() is None

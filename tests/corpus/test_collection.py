@@ -68,3 +68,8 @@ def test_examples_are_few():
 def test_unlabelled_copies_do_not_make_two_labels():
     docs = Collection.from_texts(["t", "t", "u"], ["a", None, "a"])
     assert "two-labels" not in findings(docs)
+
+
+def test_a_document_of_a_hundred_thousand_characters_is_not_too_long():
+    docs = Collection.from_texts(["x" * 100_000, "y" * 100_001, "z"], ids=["1", "2", "3"])
+    assert findings(docs)["long-documents"]["examples"] == ["2"]

@@ -5,6 +5,7 @@ import io
 import pytest
 
 from isthmus.corpus import binary, read_collection
+from isthmus.corpus.filled import read_among, read_sample
 from isthmus.corpus.guess import find_header, guess_id
 from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError, UsageError
@@ -120,3 +121,23 @@ def test_the_filled_sheet_is_found_behind_an_empty_one(tmp_path):
     path = tmp_path / "answers.xlsx"
     path.write_bytes(workbook(about=[["about"], ["who"]], empty=[], filled=[["id", "true_label"], ["7", "staff"]]))
     assert read_table(path, filled="true_label") == {"id": ["7"], "true_label": ["staff"]}
+
+
+def test_the_number_of_the_surest_is_one_whole_number():
+    assert read_among(["10", "", None, 10.0]) == 10
+    assert read_among(["", None]) is None
+    for cells in (["10", "12"], ["x"], ["0"], ["-3"], ["2.5"], ["inf"]):
+        with pytest.raises(DataError, match="does not hold one number") as caught:
+            read_among(cells)
+        assert caught.value.code == "bad-check"
+
+
+def test_ids_are_the_same_as_a_spreadsheet_writes_them_and_may_be_missing():
+    table = {"document": ["1", "2", "3"], "true_label": ["a", "b", "c"]}
+    ids = ["007", "a1", "9"]
+    rows, labels = read_sample(table | {"id": ["7.0", "", "9"]}, ["x", "y", "z"], ids)
+    assert (rows.tolist(), labels) == ([0, 1, 2], ["a", "b", "c"])
+    for changed in (["8", "a1", "9"], ["007", "a2", "9"], ["007", "7", "9"]):
+        with pytest.raises(DataError, match="the sample belongs to another one") as caught:
+            read_sample(table | {"id": changed}, ["x", "y", "z"], ids)
+        assert caught.value.code == "bad-check"

@@ -210,6 +210,8 @@ def test_tfidf_equals_scikit_learn(rows):
         {"analyzer": "chars", "ngram_range": (5, 8)},
         {"analyzer": "chars", "ngram_range": (1, 4)},
         {"weighting": "x"},
+        {"ngram_range": (True, 2)},
+        {"ngram_range": [1, 2, 3]},
     ],
 )
 def test_bad_parameters_are_refused(parameters):
