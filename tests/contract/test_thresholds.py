@@ -8,6 +8,7 @@ import gzip
 import io
 import zipfile
 from importlib import import_module
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +35,8 @@ from isthmus.estimator_checks import example_texts
 from isthmus.features import TextVectorizer
 from isthmus.features.blocks import RowBlock
 from isthmus.features.term_chi2 import project_rows
+from isthmus.features.tokens import surface_forms
+from isthmus.report import listing
 from isthmus.scale import label_files
 from isthmus.shift.space import joint_space
 
@@ -224,6 +227,45 @@ def placed(folder):
     return [space.vectors @ space.vectors.T]
 
 
+def commonest_forms(folder):
+    texts = ["riding rides friendly", "riding a bike", "friends ride bikes", "riding friendly friends"] * 6
+    return [surface_forms(TextVectorizer(min_df=1, language="en").fit(texts), texts)]
+
+
+def guessed_table(folder):
+    """Labels stand in the last rows alone."""
+    lines = [
+        f"{i};text number {i} is long;{i % 7};{'' if i < 30 else 'staff' if i % 2 else 'price'}\n" for i in range(60)
+    ]
+    (folder / "t.csv").write_text("nr;remark;grade;topic\n" + "".join(lines), encoding="utf-8")
+    found = read_collection(folder / "t.csv", want_labels=True)
+    return [found.texts, found.labels.tolist() if hasattr(found.labels, "tolist") else found.labels]
+
+
+def other_encodings(folder):
+    found = []
+    for name, text in (("cp1252", "größer, schöner, früher"), ("gb18030", "球队比赛胜利了，大家都很高兴")):
+        rows = "".join(f"{text} {i}\n" for i in range(40)).replace(", ", " ")
+        (folder / f"{name}.csv").write_bytes(("text\n" + rows).encode(name))
+        found.append(read_collection(folder / f"{name}.csv", text="text").texts)
+    return found
+
+
+def stored(folder):
+    sa = pytest.importorskip("sqlalchemy")
+    from isthmus.workspace.database import Database
+
+    database = Database(f"sqlite:///{folder / 'w.db'}")
+    table = sa.Table("numbers", sa.MetaData(), sa.Column("n", sa.Integer))
+    with database.writing() as connection:
+        table.create(connection)
+    count = database.insert_many(table, ({"n": 3 * i} for i in range(10)))
+    with database.engine.connect() as connection:
+        rows = connection.execute(sa.select(table.c.n)).scalars().all()
+    database.engine.dispose()
+    return [count, rows]
+
+
 TERMS = "isthmus.features.term_rows."
 STEPS = {"isthmus.classify.strings.kernel_ridge.STEPS_FROM": (1, 1)}
 ROWS = "isthmus.classify.strings."
@@ -266,6 +308,12 @@ CASES = [
     Case("a packed file", {"isthmus.corpus.limits._CHUNK": 7, "isthmus.corpus.limits._PACKED_CHUNK": 5}, packed_file),
     Case("a workbook", {"isthmus.corpus.limits._CHUNK": 50}, workbook),
     Case("parts of a model", {"isthmus.api.saving._SAMPLE": 300}, saved_parts),
+    Case("commonest forms, documents", {"isthmus.features.tokens._DOCUMENTS": 8}, commonest_forms),
+    Case("commonest forms, characters", {"isthmus.features.tokens._CHARACTERS": 23}, commonest_forms),
+    Case("guesses about a table", {"isthmus.corpus.guess.LOOKED_AT": 9}, guessed_table),
+    Case("guesses about an encoding", {"isthmus.corpus.decode._SAMPLE": 30}, other_encodings),
+    Case("rows of a database", {"isthmus.workspace.database._BLOCK": 3}, stored),
+    Case("a kernel in a file", {"isthmus.features.strings.MEMORY_SHARE": 0.0}, kernel_of_texts("presence")),
     Case("belief", {"isthmus.choose.guaranteed._POINTS": 60}, believed, 0.01),
     Case("a map", {"isthmus.shift.space._FITTED": 8}, placed, 1e-6),
 ]  # fmt: skip
@@ -309,3 +357,53 @@ def test_string_kernels_are_tried_up_to_so_many_texts_and_characters(name, most,
     assert ("strings" in chosen) is tried, f"{name} is {most} for three texts with six characters"
     assert [row["method"] for row in left_out] == ([] if tried else ["strings"])
     assert all("3 documents with 6 characters" in row["why"] for row in left_out)
+
+
+@pytest.mark.parametrize(("n", "left_out"), [(49, False), (50, True)])
+def test_from_fifty_texts_on_words_that_are_everywhere_are_stop_words(n, left_out):
+    """Of a language without a list of them."""
+    texts = [f"shtëpi {'bukur' if i % 4 else 'vogël'} {'abc'[i % 3] * 4}" for i in range(n)]
+    names = TextVectorizer(min_df=1, language="sq", stem=False).fit(texts).get_feature_names_out().tolist()
+    assert ("shtëpi" not in names) is left_out, f"{n} texts: {names}"
+    assert "vogël" in names, "a quarter of the texts hold it"
+
+
+@pytest.mark.parametrize(("many", "asked"), [(12, 5), (11, 3)])
+def test_of_many_documents_fewer_are_put_in_order_by_what_they_would_teach(many, asked, monkeypatch):
+    pytest.importorskip("sqlalchemy")
+    from isthmus.workspace import running
+
+    for name, value in {"_MANY": many, "_ASKED": 5, "_ASKED_OF_MANY": 3}.items():
+        monkeypatch.setattr(running, name, value)
+    confidence = np.linspace(0.9, 0.4, 12)
+    seen = []
+
+    def ask(n, *, suggest):
+        seen.append(n)
+        return {"document": list(range(1, n + 1)), "reason": ["why"] * n, "drawn": ["random"] * n}
+
+    result = SimpleNamespace(texts=["t"] * 12, confidence=confidence, needs_review=confidence < 0.6, ask=ask)
+    rank, reasons = running.review_order(result)
+    assert seen == [asked], f"twelve documents, many from {many} on"
+    assert sorted(reasons) == list(range(asked))
+    assert rank[:asked].tolist() == list(range(asked)), "what is asked comes first"
+    assert rank[asked:].tolist() == list(range(11, asked - 1, -1)), "then the least sure"
+
+
+def test_near_documents_are_found_for_the_least_sure_up_to_a_limit(monkeypatch):
+    texts, labels, _ = example_texts(n=12)
+    source, target = texts[:12], texts[12:24]
+    space = joint_space(source, target, language="en")
+    result = SimpleNamespace(
+        texts=target,
+        source_texts=source,
+        source_labels=labels[:12].tolist(),
+        confidence=np.linspace(0.5, 0.9, 12)[::-1],
+    )
+    rows = np.arange(12)
+    whole = listing._near(result, rows, space)
+    assert (whole >= 0).any(axis=1).all()
+    monkeypatch.setattr(listing, "_NEIGHBOURS", 4)
+    some = listing._near(result, rows, space)
+    np.testing.assert_array_equal(some[8:], whole[8:], err_msg="the four least sure, who stand last")
+    assert (some[:8] == -1).all(), "the others have none"

@@ -597,3 +597,76 @@ def test_turned_shares_do_not_erase_a_class(turned, tmp_path):
         np.array(read_collection(tmp_path / "o.csv", text="text").table()["label"]) == ["sport"] * 50 + ["money"] * 450
     )
     assert right.mean() > 0.95
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    """A labelled file and one to be labelled, or grouped."""
+    kinds = {"staff": "kind polite staff", "bike": "fast red bike"}
+    rows = [f"{kinds[topic]} {i % 5},{topic}\n" for i in range(30) for topic in kinds]
+    (tmp_path / "s.csv").write_text("text,topic\n" + "".join(rows), encoding="utf-8")
+    (tmp_path / "t.csv").write_text("text\n" + "".join(row.partition(",")[0] + "\n" for row in rows), encoding="utf-8")
+    return tmp_path / "s.csv", tmp_path / "t.csv"
+
+
+SMALL = {"text": "text", "label": "topic", "method": "nbc", "sample": 60}
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_run_writes_over_its_own_inputs(two_files, which):
+    before = two_files[which].read_bytes()
+    with pytest.raises(UsageError, match="is an input of this run") as caught:
+        label_files(*two_files, two_files[which], force=True, **SMALL)
+    assert caught.value.code == "output-unwritable"
+    assert two_files[which].read_bytes() == before
+
+
+def test_a_folder_may_be_named_like_a_file(two_files, tmp_path):
+    (tmp_path / "out.csv").mkdir()
+    label_files(*two_files, tmp_path / "out.csv", **SMALL)
+    assert (tmp_path / "out.csv" / "t.csv").is_file(), "one file for each input, in the folder"
+
+
+@pytest.mark.parametrize("place", ["out.csv", "out.jsonl", "out"])
+def test_files_with_other_columns_do_not_go_into_one_table(two_files, tmp_path, place):
+    source, target = two_files
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "a.csv").write_bytes(target.read_bytes())
+    (tmp_path / "more" / "b.csv").write_text("id,text\n1,kind staff\n2,red bike\n", encoding="utf-8")
+    if place == "out.csv":
+        with pytest.raises(DataError, match="2 different sets of columns") as caught:
+            label_files(source, tmp_path / "more", tmp_path / place, **SMALL)
+        assert caught.value.code == "length-mismatch"
+        return
+    label_files(source, tmp_path / "more", tmp_path / place, **SMALL)
+    if place == "out.jsonl":
+        records = [json.loads(line) for line in (tmp_path / place).read_text(encoding="utf-8").splitlines()]
+        assert [("id" in row, row["label"]) for row in records[-2:]] == [(True, "staff"), (True, "bike")]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "code"),
+    [
+        (None, "text\n", "empty-file"),
+        ("text,topic\n", None, "empty-file"),
+        ("text,topic\n" + "kind staff,\n" * 9, None, "no-labels"),
+    ],
+)
+def test_files_without_rows_or_labels_are_refused(two_files, tmp_path, source, target, code):
+    for path, content in zip(two_files, (source, target), strict=True):
+        if content is not None:
+            path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        label_files(*two_files, tmp_path / "out.csv", **SMALL)
+    assert caught.value.code == code, str(caught.value)
+    assert not (tmp_path / "out.csv").exists()
+
+
+@pytest.mark.parametrize("guidance", [0.0, 0.3])
+def test_groups_in_blocks_follow_the_source_as_far_as_was_asked(two_files, tmp_path, guidance):
+    found = cluster_files(
+        *two_files, tmp_path / "out.csv", n_clusters=2, guidance=guidance, text="text", label="topic", sample=60
+    )
+    assert found.guidance == guidance
+    assert sorted(found.aligned_to, key=str) == ([None, None] if guidance == 0 else ["bike", "staff"])
+    assert found.sizes == [30, 30]
