@@ -1,5 +1,6 @@
 """What a run of the workspace hands to the labelling: files, further texts, budget, answers with all that is known."""
 
+import inspect
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,8 +10,10 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus.api.label import label
 from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError
+from isthmus.request import LabelRequest
 from isthmus.workspace import work
 from isthmus.workspace.running import _summarize, do_run, review_order
 from isthmus.workspace.worker import do_job
@@ -190,3 +193,48 @@ def test_the_language_and_the_seed_that_were_chosen_reach_the_diagnosis(done, mo
     assert given == chosen
     assert (len(source), len(labels), len(target)) == (30, 30, 24)
     assert set(labels) == {"staff", "product", "price"}
+
+
+class Told(Exception):
+    """The labelling was told everything; it need not be done."""
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"method": "cocc", "parameters": ["max_iter=2"], "error_budget": 0.02, "random_state": 7, "language": "de"},
+        {"method": "auto", "classes": ["parking: garage"], "random_state": 9, "vectors": False},
+    ],
+    ids=["one method", "names"],
+)
+def test_every_option_of_a_run_reaches_the_labelling(done, add_file, source_csv, monkeypatch, chosen):
+    """Also the words of its classes, the files that its documents came from, and further texts."""
+    given = {}
+
+    def told(*sides, **options):
+        given.update(inspect.signature(label).bind(*sides, **options).arguments)
+        raise Told
+
+    add_file(done, done.project.id, "second.csv", source_csv.replace(b"today", b"in autumn"), "source", done.by)
+    extra = "id,text\n" + "".join(f"e{i},kind staff of the branch {i}\n" for i in range(9))
+    add_file(done, done.project.id, "more.csv", extra, "extra", done.by, text=["text"], label=None)
+    for word, name in (("tyres", "product"), ("garage", "unknown to the source")):
+        done.words.assign(done.project.id, word, name, by=done.by)
+    run = done.runs.start(done.project.id, chosen, by=done.by)
+    monkeypatch.setattr("isthmus.workspace.running.label", told)
+    with pytest.raises(Told):
+        do_run(done._context, run)
+    spec = LabelRequest.form()
+    wanted = {one.key: one.start for one in spec} | chosen
+    for key in ("method", "error_budget", "random_state", "language"):
+        assert given[key] == wanted[key], key
+    assert {one.key for one in spec} == {"method", "error_budget", "random_state", "language", "classes", "parameters"}
+    assert given["classes"] == (wanted["classes"] or None)
+    assert given["parameters"] == ({"max_iter": 2} if wanted["parameters"] else {})
+    assert given["embed"] is (None if wanted.get("vectors", True) else False)
+    takes_words = {"cocc": False, "auto": True}[chosen["method"]]
+    assert given["word_labels"] == ({"tyres": "product"} if takes_words else None)
+    assert (len(given["source_texts"]), len(given["source_labels"]), len(given["target_texts"])) == (60, 60, 24)
+    files = [name.partition(" (")[0] for name in given["source_domain"]]
+    assert files == ["bikes.csv"] * 30 + ["second.csv"] * 30
+    assert given["extra_texts"] == [f"kind staff of the branch {i}" for i in range(9)]
