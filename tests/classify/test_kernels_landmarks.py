@@ -65,3 +65,10 @@ def test_a_single_new_text_is_compared_as_many_are():
     together = model.predict_proba(new)
     alone = np.vstack([model.predict_proba([text]) for text in new])
     np.testing.assert_allclose(alone, together, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("codes", [[0, 1, 0, 1], [0, 1, 0, 1, 2, 0, 1, 0, 1, 2]], ids=["none", "a class"])
+def test_where_a_ridge_cannot_be_checked_the_one_that_was_asked_for_stays(codes):
+    """Every fifth document is held out: none of four, and of ten all that the third class has."""
+    rows = np.eye(3)[codes] + np.random.default_rng(0).normal(size=(len(codes), 3))
+    assert choose_ridge(rows, np.array(codes), max(codes) + 1, 0.5) == 0.5

@@ -27,6 +27,7 @@ from isthmus._math import content
 from isthmus.api import saving
 from isthmus.choose import AccuracyEstimate, candidates
 from isthmus.choose.guaranteed import Belief
+from isthmus.classify.baselines.aligned_features import StructuralCorrespondence
 from isthmus.classify.cocc.blocks import Weigher
 from isthmus.corpus import read_collection
 from isthmus.corpus.cells import FormulaEscaper
@@ -407,3 +408,49 @@ def test_near_documents_are_found_for_the_least_sure_up_to_a_limit(monkeypatch):
     some = listing._near(result, rows, space)
     np.testing.assert_array_equal(some[8:], whole[8:], err_msg="the four least sure, who stand last")
     assert (some[:8] == -1).all(), "the others have none"
+
+
+def landmarks_of_texts(seed):
+    texts, labels, domain = example_texts(n=20)
+    model = TransductiveKernelClassifier(ngram_range=(2, 4), random_state=seed).fit(texts, labels, domain)
+    return model.target_scores_
+
+
+def landmarks_of_rows(seed):
+    X, topic = word_counts()
+    return (
+        ManifoldDualClassifier(max_exact=MOST.exact, n_landmarks=6, random_state=seed)
+        .fit(X, half_labelled(topic))
+        .document_scores_
+    )
+
+
+def rows_of_predictors(seed):
+    X, topic = word_counts(n=40)
+    model = StructuralCorrespondence(n_pivots=3, n_components=2, min_df=1, random_state=seed)
+    return model.fit(X, half_labelled(topic)).predict_proba(X)
+
+
+MOST = SimpleNamespace(exact=4_000)
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.parametrize(
+    ("run", "low"),
+    [
+        (landmarks_of_texts, {ROWS + "classifier.MOST_EXACT": 5, ROWS + "classifier.LANDMARKS": 12}),
+        (landmarks_of_rows, {"MOST.exact": 5}),
+        (rows_of_predictors, {"isthmus.classify.baselines.aligned_features._DUAL_ROWS": 15}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_what_is_drawn_behind_a_threshold_is_drawn_by_the_seed_of_the_model(run, low, monkeypatch):
+    np.testing.assert_array_equal(run(1), run(2), err_msg="nothing is drawn from this side")
+    for place, value in low.items():
+        if place == "MOST.exact":
+            monkeypatch.setattr(MOST, "exact", value)
+        else:
+            monkeypatch.setattr(place, value)
+    first, again, other = run(1), run(1), run(2)
+    np.testing.assert_array_equal(first, again, err_msg=f"one seed, one answer with {low}")
+    assert not np.allclose(first, other), f"another seed draws others with {low}"
