@@ -16,6 +16,7 @@ import isthmus
 from isthmus.api.hands import compare_hands
 from isthmus.corpus import make_shifted_texts, write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
+from isthmus.feedback import Answers
 from isthmus.report.hero import class_table
 from isthmus.request import in_flags
 
@@ -343,3 +344,70 @@ def test_hands_that_never_met_are_not_said_to_agree():
     said = str(found).splitlines()
     assert "  Ann and Bob: agree in 0% of 0 documents" in said, said
     assert "  Ann and isthmus: agree in 50% of 2 documents (kappa 0.00)" in said, said
+
+
+@pytest.fixture
+def marked(result):
+    """Of four documents the second was answered, the third is in a new group, and the last has no text."""
+    return replace(
+        result,
+        texts=[*TARGET[:3], ""],
+        answers=Answers([1], ["staff"], ["random"], [""], ["one"]),
+        novel_group=np.array(["", "", "noise", ""], dtype=object),
+        confidence=np.array([0.9, 1.0, 0.3, 0.6]),
+        expected_accuracy=isthmus.choose.AccuracyEstimate(0.8, 0.7, 0.9),
+        needs_review=np.array([False, False, True, True]),
+    )
+
+
+def test_a_check_is_told_what_is_known_of_the_documents(marked, monkeypatch):
+    given = {}
+
+    def note(labels, confidence, rows, truths, **options):
+        given.update(options, labels=labels.tolist(), confidence=confidence.tolist(), rows=rows, truths=truths)
+        return "checked"
+
+    monkeypatch.setattr("isthmus.api.label.check_sample", note)
+    assert marked._check([0, 3], ["staff", "product"], 0.2, 4) == "checked"
+    assert {name: np.asarray(value).tolist() for name, value in given.items() if name != "expected"} == {
+        "labels": marked.labels.tolist(), "confidence": [0.9, 1.0, 0.3, 0.6], "rows": [0, 3],
+        "truths": ["staff", "product"], "budget": 0.2, "among": 4, "eligible": [True, False, False, True],
+        "classes": ["product", "staff"], "counted": [True, True, True, False],
+    }  # fmt: skip
+    assert given["expected"] == marked.expected_accuracy
+
+
+def test_what_comes_next_is_forecast_from_what_is_known(marked, monkeypatch):
+    """Answered documents are not read again; those of a new group may not pass."""
+    asked = []
+    monkeypatch.setattr("isthmus.api.outlook.forecast_answers", lambda *given: asked.append(given))
+    marked.forecast(2)
+    marked.forecast({"document": [4, 1]})
+    assert [given[2] for given in asked] == [[2, 3], [3, 0]], "the least sure that nobody answered; those of a table"
+    confidence, review, _, budget, texts = asked[0]
+    assert (confidence.tolist(), review.tolist()) == ([0.9, 1.0, 0.3, 0.6], [False, False, True, True])
+    assert (budget, texts) == (0.1, marked.texts)
+    steps = []
+
+    def note(*given, **options):
+        steps.append((given, options))
+        return "a step"
+
+    monkeypatch.setattr("isthmus.api.outlook.next_step", note)
+    assert marked.next_step() == "a step"
+    ((_, needs_review, budget, texts), options) = steps[0]
+    assert (needs_review.tolist(), budget, texts) == ([False, False, True, True], 0.1, marked.texts)
+    assert options["eligible"].tolist() == [True, False, False, True]
+    assert options["expected"] == marked.expected_accuracy
+
+
+def test_a_class_that_answers_named_between_others_moves_no_column(result):
+    """Probabilities before any answer stand under the classes they were given to; empty texts do not count."""
+    taught = replace(result, texts=[*TARGET[:3], ""]).teach({"document": [1], "true_label": ["quality"]})
+    assert taught.classes.tolist() == ["product", "quality", "staff"]
+    facts = taught.share_facts()
+    np.testing.assert_array_equal(facts.before[:, [0, 2]], result.probabilities, err_msg="by class, as in the vote")
+    assert facts.before[:, 1].tolist() == [0.0] * 4
+    assert facts.known == {0: "quality"}
+    assert list(facts.drawn) == []
+    assert facts.counted.tolist() == [True, True, True, False]

@@ -11,7 +11,7 @@ import pytest
 import isthmus
 from isthmus._math import content
 from isthmus.api import label, steps
-from isthmus.choose import AccuracyEstimate
+from isthmus.choose import AccuracyEstimate, CombinedModel
 from isthmus.choose.texts import TransferTexts
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.features.embeddings import VectorTable
@@ -286,3 +286,29 @@ def test_rules_that_say_something_else_are_not_taken(wrong):
     setattr(Other, wrong, answer)
     result.__dict__["_quick"] = Other(**{one.name: getattr(quick, one.name) for one in fields(quick)})
     assert result.quick_model() is None, f"its {wrong} is not that of the model"
+
+
+@pytest.mark.parametrize("factors", [None, np.array([1.2, 0.8])])
+def test_a_vote_is_judged_as_a_vote_and_says_when_it_followed_shares(monkeypatch, factors):
+    """One method keeps its budget at the low end; a vote of a thin source far beyond it."""
+    seen, fit_job, assess = {}, steps.fit_job, steps.assess
+
+    def fit(job, method):
+        found = fit_job(job, "nbc")
+        vote = CombinedModel({"nbc": found.model}, {"nbc": 1.0})
+        vote.share_factors = factors
+        return replace(found, model=vote, accuracy=AccuracyEstimate(0.8, 0.7, 0.9), scorer=None)
+
+    def note(*given, **options):
+        seen.update(options)
+        return assess(*given, **options)
+
+    monkeypatch.setattr(label, "fit_job", fit)
+    monkeypatch.setattr(steps, "assess", note)
+    monkeypatch.setattr(steps, "review_warnings", lambda *given, **options: seen.update(options) or [])
+    result = isthmus.label(SMALL, KINDS, LATER, min_df=1, language="en")
+    assert seen == {"followed": factors is not None, "all_reviewed": bool(result.needs_review.all()), "alone": False}
+    caution = np.log(0.8 / 0.2) - np.log(0.7 / 0.3)
+    assert result.settings["caution"] == pytest.approx(2 * caution), "twice as far as the low end: eight are thin"
+    assert result.settings["surest"] == 1.0
+    assert "sharpness" not in result.settings, "a vote is as sure as it is expected to be already"

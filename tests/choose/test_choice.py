@@ -584,6 +584,8 @@ def test_what_following_shares_gains_is_measured_outside_new_groups(monkeypatch)
     right = moved[outside].max(axis=1).mean()
     assert choice.accuracy.outside_groups == pytest.approx(right), "the mean over the documents outside"
     assert choice.accuracy.estimate == pytest.approx(0.5 / 0.6 * right)
+    shown = choice.probabilities[outside].max(axis=1).mean()
+    assert shown == pytest.approx(right, abs=1e-3), "what is shown is as sure as is expected, outside new groups"
     assert choice.labels.tolist() == np.array(["a", "b", "c"])[moved.argmax(axis=1)].tolist()
 
 
@@ -766,3 +768,16 @@ def test_few_documents_and_labelled_words_are_tried_with_the_words_first(monkeyp
     asked.clear()
     try_methods(texts, embed=False, n_jobs=1)
     assert asked == [["logistic"]], "without words source-only alone"
+
+
+@pytest.mark.parametrize(
+    ("voters", "unknown"), [(["nbc"], [True, True, False]), (["nbc", "cocc"], [True, False, False])]
+)
+def test_a_text_is_unknown_where_no_voter_knows_a_word_of_it(monkeypatch, voters, unknown):
+    monkeypatch.setattr("isthmus.choose.choice.vote_weights", lambda *given: dict.fromkeys(voters, 1 / len(voters)))
+    one = replace(lone_candidate(np.full((3, 3), 1 / 3)), no_known_terms=np.array([True, True, False]))
+    other = replace(one, name="cocc", no_known_terms=np.array([True, False, False]))
+    silent = replace(one, name="lsa", no_known_terms=None)
+    choice = decide(Candidates([one, other, silent], None))
+    assert choice.no_known_terms.tolist() == unknown
+    assert list(choice.opinions) == voters, "only what votes has an opinion"

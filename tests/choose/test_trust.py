@@ -9,7 +9,7 @@ from made_texts import COMMON, WORDS
 
 import isthmus
 from isthmus._math.confidence import with_caution
-from isthmus.choose import LabelScorer, budget_curve, estimate_accuracy, review_mask
+from isthmus.choose import Evidence, LabelScorer, budget_curve, estimate_accuracy, review_mask
 from isthmus.choose.budgets import review_all_if_few_pass
 from isthmus.choose.trust import (
     SINGLE,
@@ -307,3 +307,40 @@ def test_auto_marks_the_documents_of_the_new_group_themselves():
     marked = result.novel_group != ""
     assert np.mean(marked[truth == "food"]) > 0.9
     assert np.mean(marked[truth != "food"]) < 0.05
+
+
+def test_figures_speak_of_labels_of_the_sources_classes():
+    """Of a class that was added no method knows: what others say of its documents counts for nothing."""
+    own = np.array(["bikes", "staff"] * 30, dtype=object)
+    target = np.arange(60)[::-1]  # the order of the scorer's documents is its own
+    scorer = SimpleNamespace(
+        novelty=Novelty([], np.full(60, -1)),
+        target=target,
+        source_labels=own,
+        plain_labels=[own[target].astype(str)] * 4,
+    )
+    added = np.arange(60) < 20
+    given = np.where(added, "parking", own)
+    evidence = Evidence.from_tables(*[np.array([[25, 5], [5, 25]])] * 3)
+    found = trust_features(scorer, given, 0.9, evidence, [own, own, own], known=~added)
+    assert (found["agreement"], found["ridge"]) == (1.0, 1.0), "where labels are of the source, all agree"
+    assert found["moved"] == pytest.approx(0.0)
+    everything = trust_features(scorer, given, 0.9, evidence, [own, own, own])
+    assert everything["agreement"] == pytest.approx(2 / 3)
+    assert everything["moved"] == pytest.approx(1 / 3), "a third is of a class that the source lacks"
+
+
+@pytest.mark.parametrize("followed", [False, True])
+def test_shares_that_labels_follow_are_told_though_they_hardly_moved(followed):
+    classes = np.array(["a", "b"])
+    probabilities = np.repeat([[0.9, 0.1], [0.1, 0.9]], 100, axis=0)
+    labels = classes[probabilities.argmax(axis=1)]
+    source = [*["a"] * 110, *["b"] * 90]
+    told = [row for row in assess(None, source, labels, probabilities, classes, followed=followed)
+            if row["topic"] == "class shares"]  # fmt: skip
+    assert len(told) == followed
+    if followed:
+        assert told[0]["message"] == (
+            "Class shares moved: b 45% in the source, about 50% in the target; a 55%, about 50%. "
+            "Labels were brought to these shares."
+        )

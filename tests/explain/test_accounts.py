@@ -234,3 +234,20 @@ def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():
     rows = occlusion.document_terms(pipeline, TEXT)
     assert rows == occlusion.word_terms(pipeline, TEXT)
     assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
+
+
+def test_what_several_methods_say_of_a_term_is_added_up_by_their_weights():
+    """Each says as much in all as its weight, however large its own numbers are; one may say nothing."""
+
+    def member(**terms):
+        rows = [{"class": "x", "term": term, "contribution": value} for term, value in terms.items()]
+        return SimpleNamespace(document_terms=lambda text, account: rows if text == "w v" else [])
+
+    model = SimpleNamespace(
+        members={"a": member(w=20.0, v=-20.0), "b": member(w=0.1), "c": member()},
+        weights={"a": 0.6, "b": 0.3, "c": 0.1},
+        classes_=np.array(["x", "y"]),
+    )
+    rows = explain_document(model, "w v")
+    assert [(row["class"], row["term"]) for row in rows] == [("x", "w"), ("x", "v")]
+    assert [row["contribution"] for row in rows] == pytest.approx([0.6 / 2 + 0.3, -0.6 / 2])

@@ -5,8 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from isthmus._math.confidence import AccuracyEstimate
 from isthmus.feedback import teaching
-from isthmus.feedback.accounting import Outlook
+from isthmus.feedback.accounting import Expectation, Outlook
+from isthmus.feedback.whole import WholeGroups
 
 
 @pytest.fixture
@@ -48,3 +50,45 @@ def test_twenty_answers_drawn_at_random_speak_alone(account, n_random, counted):
     assert hits[0].tolist() == list(counted)
     assert n_answers == 25
     assert (weights is None) == (n_random == 20), "all kinds of answers together are weighed by bands"
+
+
+def test_documents_of_whole_groups_are_no_evidence_and_leave_all_columns_alike(monkeypatch):
+    """Twelve answers, of which two came with their whole group: everything about the others stays in one order."""
+    given = {}
+
+    def note(*columns, **more):
+        given.update(more, columns=[np.asarray(column).tolist() for column in columns])
+        return Expectation(0.5, 0.4, 0.6, "weighted", 10)
+
+    monkeypatch.setattr(teaching, "expect_accuracy", note)
+    rng = np.random.default_rng(0)
+    held_out = rng.dirichlet([2, 2, 2], 12)  # the third class was named by answers alone
+    codes = rng.integers(0, 3, 12)
+    places = rng.permutation(30)[:12]
+    documents = places[[3, 7]]
+    at_random = np.arange(12) % 4 == 0
+    in_group, from_group = np.zeros(30, dtype=bool), np.arange(12) % 2 == 0
+    in_group[[row for row in range(30) if row not in places][:4]] = True
+    fit = SimpleNamespace(
+        model=SimpleNamespace(correction=SimpleNamespace(held_out=held_out)),
+        codes=codes, places=places, at_random=at_random, vote=np.zeros((30, 2)),
+        answered=np.isin(np.arange(30), places),
+    )  # fmt: skip
+    confidence = rng.random(30)
+    whole = WholeGroups(documents, AccuracyEstimate(0.9, 0.7, 1.0))
+    expected, ahead = teaching.account(fit, confidence, in_group, from_group, 0, whole)
+    left = [place for place in range(12) if place not in (3, 7)]
+    said = held_out.argmax(axis=1)
+    right, drawn, sure, others, population = given["columns"]
+    assert right == [bool(said[i] == codes[i]) for i in left]
+    assert drawn == [bool(at_random[i]) for i in left]
+    assert sure == pytest.approx([held_out[i].max() for i in left])
+    unread = [row for row in range(30) if row not in places]
+    assert others == pytest.approx([confidence[row] for row in unread if not in_group[row]])
+    assert given["in_groups"].tolist() == pytest.approx([confidence[row] for row in unread if in_group[row]])
+    assert population == 28, "the documents of the group are counted apart"
+    assert given["answered_in_groups"].tolist() == [bool(from_group[i] and said[i] < 2) for i in left]
+    assert expected.estimate == pytest.approx(2 / 30 * 0.9 + 28 / 30 * 0.5)
+    assert ahead is None
+    few = WholeGroups(places[:3], whole.right)
+    assert teaching.account(fit, confidence, in_group, from_group, 0, few) == (None, None), "nine were read: too few"
