@@ -207,6 +207,6 @@ def test_an_option_without_a_value_and_one_that_is_like_no_other():
     LabelRequest(error_budget=None, block_rows=None).check()
     with pytest.raises(UsageError, match=r"--seed 1\.0; give a whole number"):
         LabelRequest(seed=1.0).check()
-    with pytest.raises(UsageError, match="--sample 49; give a whole number from 50"):
+    with pytest.raises(UsageError, match="sample 49; give a whole number from 50"):
         LabelRequest(sample=49).check()
     LabelRequest(sample=50).check()

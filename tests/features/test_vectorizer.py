@@ -388,3 +388,27 @@ def test_an_entry_of_zero_stays_one_where_counts_are_taken_as_logarithms():
     rows = sp.csr_matrix((np.array([4.0, 0.0, 1.0]), np.array([0, 1, 1]), np.array([0, 2, 3])), shape=(2, 2))
     found = weigh_tfidf(rows, np.ones(2), sublinear=True, norm=None).toarray()
     np.testing.assert_allclose(found, [[1 + np.log(4), 0.0], [0.0, 1.0]])
+
+
+def test_signs_count_among_characters_and_part_pairs_of_letters():
+    texts = ["ab, cd"]
+    for vectorizer, names in (
+        (TextVectorizer(analyzer="chars", ngram_range=(2, 2), min_df=1), [",c", "ab", "b,", "cd"]),
+        (TextVectorizer(analyzer="bigrams", min_df=1), ["ab", "cd"]),
+    ):
+        counts = vectorizer.fit_transform(texts)
+        assert vectorizer.get_feature_names_out().tolist() == names
+        assert counts.toarray().tolist() == vectorizer.transform(texts).toarray().tolist() == [[1.0] * len(names)]
+
+
+@pytest.mark.parametrize("settings", [{}, {"subwords": True}, {"subwords": True, "ngram_range": (1, 2)}], ids=str)
+def test_every_name_stands_above_its_own_counts(settings):
+    texts = ["rare Bremse", "Bremse alt", "Bremse alt neu neu", "neu Zeitung"]
+    vectorizer = TextVectorizer(language="de", stem=False, min_df=2, **{"subwords": False, **settings})
+    counts = vectorizer.fit_transform(texts).toarray()
+    names = vectorizer.get_feature_names_out().tolist()
+    terms = [vectorizer.analyze(text) for text in texts]
+    kept = sorted({term for several in terms for term in several if sum(term in other for other in terms) >= 2})
+    assert names == kept
+    assert "zeitung" not in names
+    assert counts.tolist() == [[float(several.count(name)) for name in names] for several in terms]
