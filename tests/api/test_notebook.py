@@ -209,3 +209,29 @@ def test_documents_are_reviewed_by_keyboard_in_jupyterlab(lab, chromium, tmp_pat
     printed = page.locator(".jp-OutputArea-output", has_text="said").inner_text()
     assert re.search(r"said \['staff', 'parking'\] taught 2", printed), printed
     page.close()
+
+
+def test_what_a_widget_holds_is_taught_by_the_labelling_itself(labelled, monkeypatch):
+    """With stand-ins for the packages that show it."""
+
+    class Shown:
+        def __init__(self, **traits):
+            vars(self).update(traits)
+
+    trait = SimpleNamespace(tag=lambda **options: None)
+    monkeypatch.setitem(sys.modules, "anywidget", SimpleNamespace(AnyWidget=Shown))
+    monkeypatch.setitem(sys.modules, "traitlets", SimpleNamespace(List=lambda: trait, Dict=lambda: trait))
+    isthmus.api.review.widget_class.cache_clear()
+    try:
+        widget = labelled.review(3, suggest=True)
+    finally:
+        isthmus.api.review.widget_class.cache_clear()
+    assert widget.classes == ["product", "staff"]
+    assert widget.documents == asked_documents(labelled.ask(3, suggest=True))
+    assert widget.table() == {"document": [], "true_label": [], "drawn": []}
+    number = widget.documents[2]["document"]
+    widget.answers = {str(number): "service"}
+    assert widget.table() == {"document": [number], "true_label": ["service"], "drawn": ["asked"]}
+    taught = widget.teach(name="by hand")
+    assert str(taught.labels[number - 1]) == "service"
+    assert taught.answers.batch == ["by hand"]

@@ -1,6 +1,7 @@
 """Labels judged in every view: vectors beside words, at equal length."""
 
 import numpy as np
+import pytest
 
 from isthmus.choose import Evidence, VotingRule
 from isthmus.choose.candidates import try_methods
@@ -129,3 +130,39 @@ def test_a_text_keeps_as_many_words_as_the_other_side_has_at_its_place():
     assert even_lengths(long, short) == (thinned, short)
     equal = [*long[:1], "two  words", *long[2:]]
     assert even_lengths(short, equal)[1][1] == "two  words", "a text that is short enough stays as it is"
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "language"),
+    [
+        ("auto", ["de"], "de"),
+        ("auto", ["other"], "other"),
+        ("auto", ["latin"], "auto"),
+        ("auto", ["de", "en"], "auto"),
+        ("fr", ["de"], "fr"),
+    ],
+)
+def test_one_language_is_read_as_itself(monkeypatch, given, found, language):
+    """A script that several languages write is no language."""
+    monkeypatch.setattr("isthmus.choose.texts.languages_in_use", lambda texts, **options: found)
+    texts = TransferTexts.of(["a b"], np.array(["x"], dtype=object), ["c d"])
+    assert texts.one_language(given) == language
+
+
+@pytest.mark.parametrize("domain", [None, np.array(["one", "two", "two", "one"])])
+def test_what_is_left_of_a_source_keeps_texts_labels_and_domains_together(domain):
+    source = ["d text", "b text", "c text", "a text"]
+    labels = np.array(["dd", "bb", None, "aa"], dtype=object)
+    texts = TransferTexts.of(source, labels, ["z target", "y target"], ["x extra", "b text"], domain=domain)
+    left = texts.keep_source(np.array([True, False, True, True]))
+    assert left.given_source == ["d text", "c text", "a text"]
+    assert left.given_labels.tolist() == ["dd", None, "aa"]
+    assert (None if left.given_domain is None else left.given_domain.tolist()) == (
+        None if domain is None else ["one", "two", "one"]
+    )
+    assert dict(zip(left.known_texts, left.known_labels, strict=True)) == {"d text": "dd", "a text": "aa"}
+    if domain is not None:
+        assert dict(zip(left.known_texts, left.known_domain, strict=True)) == {"d text": "one", "a text": "one"}
+    assert sorted(left.texts[left.target]) == ["y target", "z target"]
+    assert left.as_given(np.array(left.texts[left.target])).tolist() == ["z target", "y target"]
+    assert sorted(left.texts) == sorted(["d text", "c text", "a text", "z target", "y target", "x extra", "b text"])
