@@ -15,7 +15,9 @@ from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError
 from isthmus.request import LabelRequest
 from isthmus.workspace import work
+from isthmus.workspace.documents import LabelStore
 from isthmus.workspace.running import _summarize, do_run, review_order
+from isthmus.workspace.schema import PREDICTIONS
 from isthmus.workspace.worker import do_job
 
 pytest.importorskip("skops")
@@ -238,3 +240,53 @@ def test_every_option_of_a_run_reaches_the_labelling(done, add_file, source_csv,
     files = [name.partition(" (")[0] for name in given["source_domain"]]
     assert files == ["bikes.csv"] * 30 + ["second.csv"] * 30
     assert given["extra_texts"] == [f"kind staff of the branch {i}" for i in range(9)]
+
+
+def test_every_row_of_a_run_is_what_its_model_says_of_that_document(done, monkeypatch):
+    """Labels, the next best class, reasons, places in the queue and like documents; the list holds some rows alone."""
+    whole = {row.position: row.near for row in done.runs.predictions(done.run.id, limit=100)}
+    monkeypatch.setattr("isthmus.report.listing.listed_rows", lambda result: np.array([3, 7, 20]))
+    careful = {"method": "nbc", "vectors": False, "error_budget": 0}
+    run = finish(done, done.runs.start(done.project.id, careful, by=done.by))
+    rows, result = done.runs.predictions(run.id, limit=100), model_of(done, run)
+    assert result.needs_review.all(), "a budget of nothing leaves everything to be read"
+    asked = result.ask(24, suggest=True)
+    why = dict(zip(asked["document"], asked["reason"], strict=True))
+    for i, row in enumerate(rows):
+        chances = dict(zip(result.classes.tolist(), result.probabilities[i].tolist(), strict=True))
+        assert row.label == result.labels[i]
+        assert row.confidence == pytest.approx(result.confidence[i])
+        del chances[row.label]
+        assert row.second == max(chances, key=chances.get), row.text
+        assert row.second_confidence == pytest.approx(max(chances.values()))
+        assert row.reason == "; ".join(filter(None, (result.review_reason[i], why[i + 1]))), row.text
+        assert row.near == (whole[i] if i in (3, 7, 20) else []), row.text
+    in_order = sorted(rows, key=lambda row: row.rank)
+    assert [row.position + 1 for row in in_order] == list(asked["document"]), "first what is worth asking"
+    made = done.exports.make(done.project.id, "labels", by=done.by, run=run.id, ending=".jsonl")
+    lines = [json.loads(line) for line in done.exports.path(made.id).read_text("utf-8").splitlines()]
+    assert [line["review_reason"] for line in lines] == result.review_reason.tolist()
+    assert [line["label"] for line in lines] == result.labels.tolist()
+
+
+def test_labels_kept_in_a_file_are_those_of_the_table_also_once_the_file_is_cut_short(done, monkeypatch):
+    run, folder, db = done.run.id, done.folder / "cache", done._context.db
+    with db.writing() as connection:
+        mine = PREDICTIONS.update().where(PREDICTIONS.c.run_id == run)
+        connection.execute(mine.where(PREDICTIONS.c.position.in_([2, 9])).values(novel_group="new: tyres"))
+    file = folder / f"{run}.npz"
+    file.unlink()
+    rows = done.runs.predictions(run, limit=100)
+    wanted = [(row.label, row.confidence, row.needs_review, row.novel_group) for row in rows]
+    monkeypatch.setattr("isthmus.workspace.documents._KEPT", 1)
+    for way in ("table", "file", "damaged", "file"):
+        if way == "damaged":
+            file.write_bytes(file.read_bytes()[:-50])
+        store = LabelStore(db, folder)
+        found = store.of(run)
+        columns = found.names.tolist(), found.confidence.tolist(), found.review.tolist(), found.groups.tolist()
+        assert list(zip(*columns, strict=True)) == wanted, f"read from the {way}"
+        assert store.of(run) is found, "the last one is at hand"
+    other = finish(done, done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by))
+    assert store.of(other.id).groups.tolist() == [""] * 24
+    assert store.of(run) is not found, "only so many are kept"

@@ -219,7 +219,7 @@ class LabelStore:
 
     def _load(self, run: str) -> RunLabels | None:
         try:
-            with np.load(self._folder / f"{run}.npz", allow_pickle=False) as file:
+            with (self._folder / f"{run}.npz").open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             names = parts["group_names"].astype(object)
             same = {name: parts[name] for name in ("codes", "confidence", "review")}
