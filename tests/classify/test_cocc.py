@@ -254,3 +254,20 @@ def test_five_of_many_classes_that_are_left_out_are_named():
     said = str(caught[0].message)
     assert "left 7 of 8 classes" in said
     assert "('b', 'c', 'd', 'e', 'f')" in said, said
+
+
+@pytest.mark.parametrize("given", ["n_word_clusters", "trade_off"])
+def test_only_what_was_left_to_auto_is_chosen(given):
+    X, y, domain = two_domains(n=15)
+    settings = {"n_word_clusters": "auto", "trade_off": "auto"} | {
+        "n_word_clusters": {"n_word_clusters": 3},
+        "trade_off": {"trade_off": 0.5},
+    }[given]
+    model = CoClusteringClassifier(n_init=1, max_iter=3, random_state=0, **settings).fit(X, y, sample_domain=domain)
+    tried = {name: {row[name] for row in model.choice_} for name in ("n_word_clusters", "trade_off")}
+    assert tried.pop(given) == {settings[given]}, "as it was given"
+    assert len(*tried.values()) > 1, "several values of the other are compared"
+    assert getattr(model, f"{given}_") == settings[given]
+    (best,) = [row for row in model.choice_ if row["chosen"]]
+    assert best["compactness"] == max(row["compactness"] for row in model.choice_)
+    assert (model.n_word_clusters_, model.trade_off_) == (best["n_word_clusters"], best["trade_off"])

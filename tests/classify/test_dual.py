@@ -578,3 +578,21 @@ def test_fewer_word_classes_than_classes_are_numbered():
     assert model.word_classes_.tolist() == [0, 1]
     assert set(model.word_transduction_) <= {0, 1}
     assert model.Q_.shape == (3, 2)
+
+
+@pytest.mark.parametrize("cls", BOTH)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_rule_of_a_model_is_the_model(cls, kernel):
+    """Under the cosine kernel, too, where the lengths of rows do not count."""
+    X, y, domain = two_domains(n=20)
+    model = cls(kernel=kernel, word_labels={0: 0, 8: 1}, random_state=0).fit(X, y, sample_domain=domain)
+    rule = model.prediction_rule()
+    if kernel == "gaussian":
+        assert rule is None, "a Gaussian kernel keeps its rows"
+        return
+    for rows in (X[:9], 5 * X[:9]):
+        found, expected = rule.predict_proba(rows), model.predict_proba(rows)
+        np.testing.assert_allclose(found, expected, atol=1e-9, err_msg=f"{kernel} kernel")
+    same = np.allclose(rule.predict_proba(X[:9]), rule.predict_proba(5 * X[:9]))
+    assert same is (kernel == "cosine"), "only the cosine kernel looks at directions alone"
+    assert set(rule.labelled_words_.tolist()) == {0, 8}

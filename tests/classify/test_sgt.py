@@ -103,3 +103,11 @@ def test_scores_without_any_edge_have_no_roughness():
     assert sgt._roughness(sp.csr_matrix((3, 3)), np.ones(3)) == 0.0
     one_edge = sp.csr_matrix(np.array([[0.0, 1.0], [1.0, 0.0]]))
     assert sgt._roughness(one_edge, np.array([1.0, -1.0])) == pytest.approx(2.0)  # 2 · 2² / (2 · 2)
+
+
+def test_the_multiplier_stays_below_a_direction_that_no_label_reaches():
+    """(0.1 / (2 − λ))² is at most 0.01 up to λ = 1, far from 4."""
+    found = sgt._multiplier(np.array([1.0, 2.0]), np.array([0.0, 0.1]), 4)
+    assert 1 - 1e-6 < found < 1
+    reached = sgt._multiplier(np.array([1.0, 2.0]), np.array([2.0, 0.0]), 4)
+    assert reached == pytest.approx(0.0)  # (2 / (1 − λ))² = 4

@@ -238,7 +238,7 @@ def guessed_table(folder):
     lines = [
         f"{i};text number {i} is long;{i % 7};{'' if i < 30 else 'staff' if i % 2 else 'price'}\n" for i in range(60)
     ]
-    (folder / "t.csv").write_text("nr;remark;grade;topic\n" + "".join(lines), encoding="utf-8")
+    (folder / "t.csv").write_text("nr;remark;points;art\n" + "".join(lines), encoding="utf-8")
     found = read_collection(folder / "t.csv", want_labels=True)
     return [found.texts, found.labels.tolist() if hasattr(found.labels, "tolist") else found.labels]
 

@@ -1,16 +1,18 @@
 """What a run in blocks hands from step to step, seen from outside: named columns, shares that moved."""
 
 import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from isthmus.choose import AccuracyEstimate
 from isthmus.cli.app import run_command
+from isthmus.exceptions import DataError
 from isthmus.request import LabelRequest
 from isthmus.scale import label_files, trust, views
 from isthmus.scale.label import LabelRun
-from isthmus.scale.output import Output
+from isthmus.scale.output import Output, open_work, work_folder
 from isthmus.scale.trust import STEPS, Trust
 
 
@@ -127,3 +129,37 @@ def test_the_confidence_of_one_method_is_set_by_documents_outside_new_groups(mon
     np.testing.assert_allclose(
         rows[:, 0], [1 / (1 + np.exp(2)), 1 / (1 + np.exp(-1))], err_msg="the first and the last"
     )
+
+
+def test_a_stopped_run_says_in_what_another_one_differs(tmp_path):
+    place = str(tmp_path / "out.csv")
+    plan = {"inputs": ["a.csv"], "options": {"method": "nbc", "seed": 1, "sample": 60}}
+    open_work(place, plan, resume=False, force=False)
+    other = {"inputs": ["b.csv"], "options": {"method": "nbc", "seed": 2, "sample": 50}}
+    with pytest.raises(DataError) as caught:
+        open_work(place, other, resume=True, force=False)
+    assert caught.value.code == "other-run"
+    assert "differs from this one in: inputs, options (seed, sample). Give" in str(caught.value)
+    assert open_work(place, plan, resume=True, force=False) == work_folder(place)
+
+
+@pytest.mark.parametrize(("resume", "force", "kept"), [(True, False, True), (True, True, True), (False, True, False)])
+def test_what_a_stopped_run_left_is_kept_where_it_goes_on(tmp_path, resume, force, kept):
+    place, plan = str(tmp_path / "out"), {"inputs": ["a.csv"]}
+    Path(place).mkdir()  # an empty folder may stand there
+    work = open_work(place, plan, resume=False, force=False)
+    (work / "rows").mkdir()
+    (work / "rows" / "1.npy").write_bytes(b"numbers")
+    open_work(place, plan, resume=resume, force=force)
+    assert (work / "rows" / "1.npy").is_file() is kept, f"resume={resume}, force={force}"
+    (work / "plan.json").unlink()
+    (work / "left").write_bytes(b"")
+    open_work(place, plan, resume=True, force=False)
+    assert not (work / "left").exists(), "without its plan nobody knows whose it is"
+
+
+@pytest.mark.parametrize("judge", [None, "a judge"])
+def test_where_no_accuracy_is_expected_plain_methods_are_not_asked(judge):
+    run = LabelRun(None, LabelRequest(method="nbc"), Output("out", "work"), None, {})
+    assert run._plain_labels(Trust(AccuracyEstimate(None, reason="too few"), judge=judge)) is None
+    assert run._plain_labels(Trust(AccuracyEstimate(0.8, 0.7, 0.9), judge=None)) is None

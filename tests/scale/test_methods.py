@@ -119,7 +119,11 @@ def kept(texts, reading=AS_WRITTEN):
     return job, blocks
 
 
-BLOCKS = [["beta alpha", "alpha gamma beta"], ["delta beta", "zeta alpha", "eta"], ["gamma epsilon zeta"]]
+BLOCKS = [
+    ["lone rare only beta alpha", "once alpha gamma beta"],
+    ["delta beta", "zeta alpha", "eta"],
+    ["gamma epsilon zeta"],
+]
 
 
 @pytest.mark.parametrize("merged", [4_000_000, 1])
