@@ -6,14 +6,15 @@ import os
 import sys
 import warnings
 from contextlib import redirect_stderr
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from isthmus._utils import spell_time
-from isthmus.cli import _exit, app, check, common, inputs, label_run, outputs
+from isthmus.cli import _exit, app, blocks, check, common, inputs, label_run, outputs
 from isthmus.cli.common import count_cores, describe, note_guarded, run_record_path, talking
-from isthmus.cli.progress import Forecast, ProgressLine
+from isthmus.cli.progress import Forecast, ProgressLine, plan_labelling
 from isthmus.corpus import Collection
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
@@ -481,3 +482,49 @@ def test_an_error_of_the_system_is_a_sentence_and_one_of_ours_is_not_hidden(monk
     failing(RuntimeError("a mistake of ours"))
     with pytest.raises(RuntimeError, match="a mistake of ours"):
         app.run_command([])
+
+
+def test_what_runs_in_blocks_is_seen_by_names_and_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csv", "b[1].csv", "notes.txt"):
+        (tmp_path / name).write_text("text\nkind staff\n", encoding="utf-8")
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "a.csv").write_text("text\nkind staff\n", encoding="utf-8")
+    shown = {
+        name: blocks.looks_sharded(name) for name in ("a.csv", "b[1].csv", "*.csv", "tables", "photos", "x.xlsx::a*")
+    }
+    assert shown == {
+        "a.csv": False,
+        "b[1].csv": False,
+        "*.csv": True,
+        "tables": True,
+        "photos": False,
+        "x.xlsx::a*": False,
+    }
+    files = {"files": ("a.csv", "a.csv"), "output": "out.csv"}
+    blocks.check_blocks(LabelRequest(**files, tls=("ca=ca.pem",), scheduler="tls://one:8786"))
+    with pytest.raises(UsageError, match="--tls is for --scheduler"):
+        blocks.check_blocks(LabelRequest(**files, tls=("ca=ca.pem",)))
+
+
+@pytest.mark.parametrize(
+    ("options", "known"),
+    [
+        ({}, True),
+        ({"embed": "none"}, True),
+        ({"method": "nbc"}, True),
+        ({"embed": "static"}, False),
+        ({"labeller": "python label.py"}, False),
+        ({"method": "scl"}, False),
+    ],
+    ids=str,
+)
+def test_the_time_of_a_labelling_is_foretold_where_its_steps_are_known(options, known):
+    docs = Collection.from_texts(["kind staff", "high price"], ["staff", "price"])
+    stages = plan_labelling(LabelRequest(report=Path("page.html"), **options), docs, docs)
+    assert all(seconds is not None for _, seconds in stages) == known
+    assert (stages[0] == ("labelling", None)) == (not known)
+    names = [name for name, _ in stages]
+    assert "writing the report" in names
+    assert "saving the model" not in names, "nobody asked for a model"

@@ -1,9 +1,11 @@
 """An option that can do nothing is refused in one sentence; what was ignored before works."""
 
+import io
 import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -518,3 +520,26 @@ def test_hands_are_judged_by_the_column_that_was_named(run_on_shelf):
         code, out, _, said = run_on_shelf("check", f"{result} hands.csv --by-hand --label nothing")
         assert (code, out) == (1, ""), "another column is not taken instead"
         assert "has the columns document, verdict, true_label, by; document, nothing and by are needed" in said
+
+
+@pytest.mark.parametrize(
+    ("command", "line", "file"),
+    [
+        ("check", "m.isthmus checked.csv -o out.csv --json", "checked.csv"),
+        ("check", "run.csv --sample 5 -o out.csv --json", "run.csv"),
+        ("cluster", "source.csv target.csv --clusters 3 -o out.csv", "source.csv"),
+        ("cluster", "source.csv target.csv --clusters 3 -o out.csv", "target.csv"),
+        ("convert", "labelled.csv out.jsonl --to doccano", "labelled.csv"),
+        ("diagnose", "source.csv target.csv --full", "source.csv"),
+        ("diagnose", "source.csv target.csv --full", "target.csv"),
+    ],
+)
+def test_a_file_may_come_from_standard_input(run_on_shelf, shelf, monkeypatch, command, line, file):
+    named = run_on_shelf(command, line)
+    content = io.BytesIO((shelf / file).read_bytes())
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=content, isatty=lambda: False))
+    code, out, files, said = run_on_shelf(command, line.replace(file, "-"))
+    assert code == 0, said
+    assert out == named[1]
+    tables = [{name: data for name, data in one.items() if not name.endswith("run.json")} for one in (files, named[2])]
+    assert tables[0] == tables[1], "the same rows, wherever they came from"

@@ -1,6 +1,7 @@
 """Small files that unpack to much, reach far or hold many columns: a sentence, soon, and little memory."""
 
 import csv
+import gc
 import gzip
 import io
 import json
@@ -279,3 +280,18 @@ def test_what_unpacks_to_the_limit_is_read_and_one_byte_more_is_not(tmp_path, ro
         else:
             assert gunzip(packed, "a.csv.gz") == content
             assert [block.rows for block in cut_shard(str(path), 5_000, limit=limit)] == [5_000, 5_000]
+
+
+@pytest.mark.parametrize("collecting", [True, False])
+def test_the_garbage_collector_is_left_as_it_was(collecting):
+    before = gc.isenabled()
+    try:
+        (gc.enable if collecting else gc.disable)()
+        with long_cells():
+            assert not gc.isenabled()
+            with long_cells():
+                pass
+            assert not gc.isenabled(), "one reader is left"
+        assert gc.isenabled() == collecting
+    finally:
+        (gc.enable if before else gc.disable)()
