@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.special import expit, logit
 
 import isthmus
@@ -781,3 +782,31 @@ def test_a_text_is_unknown_where_no_voter_knows_a_word_of_it(monkeypatch, voters
     choice = decide(Candidates([one, other, silent], None))
     assert choice.no_known_terms.tolist() == unknown
     assert list(choice.opinions) == voters, "only what votes has an opinion"
+
+
+@pytest.mark.parametrize("reads_texts", [False, True])
+def test_what_a_method_says_comes_back_in_the_order_of_the_texts(reads_texts):
+    """Texts are sorted before they are fitted; a blank text, or a row without a word, is nothing the method knows."""
+    given = ["z known", " ", "a known text", "m known"]
+
+    class Method:
+        classes_ = np.array(["x", "y"])
+
+        def __init__(self):
+            self.steps = [("method", self)]
+
+        def fit_rows(self, texts, labels, domain):
+            self.transduction_ = np.array([f"label of {text}" for text in texts], dtype=object)
+            if reads_texts:
+                return list(texts)
+            return sp.csr_matrix([[len(text.strip()), 0.0] for text in texts])
+
+        def target_proba(self, rows):
+            sizes = [len(row.strip()) for row in rows] if reads_texts else rows.toarray()[:, 0]
+            return np.column_stack([np.array(sizes) / 100, 1 - np.array(sizes) / 100])
+
+    texts = TransferTexts.of(["q one", "b two"], np.array(["x", "y"], dtype=object), given, ["k extra", "c extra"])
+    found = fit_candidate("own", Method(), texts)
+    assert found.labels.tolist() == [f"label of {text}" for text in given]
+    assert found.probabilities[:, 0] == pytest.approx([len(text.strip()) / 100 for text in given])
+    assert found.no_known_terms.tolist() == [False, True, False, False]

@@ -146,7 +146,11 @@ def test_words_that_no_source_document_holds_are_no_witness():
     texts = TransferTexts.of(["a story", "a plot"] * 3, np.array(["x", "y"] * 3, dtype=object), ["superb", "awful"] * 2)
     assert fit_lexicon(texts, {"superb": "x", "awful": "y"}, {"min_df": 1}) is None
     held = TransferTexts.of(["superb", "awful"] * 3, texts.given_labels, ["superb", "awful"] * 2)
-    assert fit_lexicon(held, {"superb": "x", "awful": "y"}, {"min_df": 1}).accuracy == 1.0
+    found = fit_lexicon(held, {"superb": "x", "awful": "y"}, {"min_df": 1})
+    assert found.accuracy == 1.0
+    assert found.labels.tolist() == ["x", "y"] * 2, "in the order in which the texts came"
+    assert found.probabilities.argmax(axis=1).tolist() == [0, 1] * 2
+    assert found.source_proba.argmax(axis=1).tolist() == [1] * 3 + [0] * 3, "sorted by content, awful before superb"
 
 
 @pytest.mark.parametrize("fits", [True, False])

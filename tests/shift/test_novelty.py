@@ -450,3 +450,42 @@ def test_classes_of_six_documents_can_be_played_with(monkeypatch, smallest, play
     none = np.full(len(labels) // 2, -1)
     monkeypatch.setattr(novelty, "find_novel_groups", lambda *given, **options: SimpleNamespace(membership=none))
     assert (simulate_on_source(rows, labels, []) is not None) is played
+
+
+def test_a_class_that_stands_on_one_side_alone_is_not_found(monkeypatch):
+    """All of a is in the half that is looked at, all of b and c in the other, where without b one class is left."""
+    labels = np.repeat(["a", "b", "c"], [126, 120, 6])
+    order = np.empty(252, dtype=int)
+    order[::2], order[1::2] = np.arange(126, 252), np.arange(126)
+    monkeypatch.setattr(novelty, "content_order", lambda rows: order)
+    asked = []
+
+    def compare(source, names, target, **options):
+        asked.append(sorted(set(names.tolist())))
+        return None
+
+    monkeypatch.setattr(novelty, "compare_pair", compare)
+    everywhere = SimpleNamespace(membership=np.zeros(126, dtype=int))
+    monkeypatch.setattr(novelty, "find_novel_groups", lambda *given, **options: everywhere)
+    found = simulate_on_source(sp.csr_matrix(np.ones((252, 2))), labels, [])
+    assert asked == [["b", "c"], ["b", "c"]], "with a left out, and with none"
+    assert found == {"power": pytest.approx(1 / 3), "false_alarm": 1.0, "classes": 3.0}
+
+
+def test_a_left_out_class_that_keeps_too_few_documents_shows_nothing(monkeypatch):
+    """Of the twelve target documents all but four, or four alone, settle at the centre that stands for it."""
+    pair = SimpleNamespace(
+        source=np.eye(3), codes=np.arange(3), target=np.repeat(np.eye(3), 4, axis=0), nearest=np.zeros((12, 3, 5))
+    )
+    for n_inside, shown in ((4, False), (8, False), (5, True), (7, True)):
+        known = SimpleNamespace(places=np.repeat([0, 1, 2], [5, 5, 2]))
+        left = SimpleNamespace(
+            places=np.where(np.arange(12) < n_inside, 2, 0), similarity=np.tile([0.1, 0.2, 0.9], (12, 1))
+        )
+        answers = iter([known, left, left])
+        monkeypatch.setattr(novelty, "settle", lambda *given, answers=answers: next(answers))
+        found = leave_out(pair)
+        assert found.distance == (pytest.approx(0.7) if shown else 0.0), f"{n_inside} of twelve documents"
+    fits = iter([known, None, None])
+    monkeypatch.setattr(novelty, "settle", lambda *given: next(fits))
+    assert leave_out(pair) == novelty.LeftOut(), "a centre that lost its documents"
