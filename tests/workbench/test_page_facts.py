@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta, timezone
 from types import SimpleNamespace
 from unittest.mock import MagicMock
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 import pytest
 from fastapi import HTTPException
@@ -723,3 +723,35 @@ def test_where_no_further_answer_is_forecast_nothing_is_told():
     access.workspace.runs.forecast.return_value = SimpleNamespace(answers=0)
     assert service.forecast(access, run, 7) is None
     access.workspace.runs.forecast.assert_called_once_with("r", 7)
+
+
+def test_an_answer_is_given_under_the_readers_name_with_its_run_and_its_token():
+    access, run = seen_as("reviewer"), SimpleNamespace(id="r", project="p", state="done")
+    access.bench.runs = {"r": run}
+    access.workspace.answers.give.return_value = SimpleNamespace(label="staff", current=True)
+    access.bench.tallies["r"] = SimpleNamespace(by_person={}, counts={"to_review": 3}, labels=[])
+    assert service.give_answer(access, "r", "d", "staff", "token").label == "staff"
+    access.workspace.answers.give.assert_called_once_with("d", "staff", by="me", run="r", token="token")
+    kept = access.bench.tallies["r"]
+    assert (kept.by_person, kept.counts["to_review"], kept.labels) == ({"me": 1}, 2, ["staff"])
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [("dealers-run-1-labels.csv", "dealers-run-1-labels.csv"), ("händler-labels.csv", "h-ndler-labels.csv"),
+     ("店", "labels.csv")],
+)  # fmt: skip
+def test_a_download_is_made_as_it_was_asked_for_and_keeps_its_name(tmp_path, name, plain):
+    access = seen_as("reviewer")
+    access.workspace.runs.get.return_value = SimpleNamespace(id="r", project="p")
+    access.workspace.exports.make.return_value = SimpleNamespace(id="e", name=name)
+    access.workspace.exports.path.side_effect = lambda id: tmp_path / id
+    answer = service.make_export(access, "r", "labels", "csv", ["label"])
+    access.workspace.exports.make.assert_called_once_with("p", "labels", by="me", run="r", ending=".csv", add=["label"])
+    assert answer.path == tmp_path / "e"
+    said = answer.headers["content-disposition"]
+    assert said.startswith(f'attachment; filename="{plain}"; ')
+    assert unquote(said.partition("UTF-8''")[2]) == name
+    for kind, form in (("labels", "exe"), ("../etc", "csv"), ("report", "csv")):
+        with pytest.raises(HTTPException, match="no such export"):
+            service.make_export(access, "r", kind, form)

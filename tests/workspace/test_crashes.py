@@ -386,3 +386,20 @@ def test_a_worker_is_asked_to_end_and_killed_if_it_does_not_listen(listens, told
         patience=7.0,
     )
     assert said == told
+
+
+def test_a_worker_writes_to_the_log_and_its_database_stands_in_no_command(monkeypatch, tmp_path):
+    """A command can be read by every user of a machine, and an address may hold a password."""
+    started = []
+    monkeypatch.setattr(
+        "isthmus.workspace.worker.subprocess.Popen", lambda *given, **named: started.append((given, named))
+    )
+    ws = SimpleNamespace(folder=tmp_path, database_url="postgresql://kim:secret@host/name")
+    for log in ("the log", None):
+        start_worker(ws, log_file=log)
+        ((command,), named) = started[-1]
+        assert (named["stdout"], named["stderr"]) == (log, log)
+        assert named["env"][DATABASE_VARIABLE] == ws.database_url
+        assert "secret" not in " ".join(command)
+        assert str(tmp_path) in command
+        assert command[command.index("--parent") + 1] == str(os.getpid()), "it ends with who started it"

@@ -299,3 +299,17 @@ def test_the_check_tells_what_is_gone_and_what_does_not_add_up(done):
         "'cars.csv' should have 1,025 documents and has 24.",
         "1 answer taken back and holding at once.",
     ]
+
+
+def test_the_worker_makes_an_export_in_the_form_and_under_the_name_it_was_asked_for(done):
+    lee, project = done.people.create("Lee", None, "reviewer").id, done.project.id
+    asked = [("labels", done.run.id, ".jsonl"), ("answers", None, ".xlsx"), ("codebook", done.run.id, "")]
+    jobs = [done.exports.start(project, kind, run=run, ending=ending, by=lee) for kind, run, ending in asked]
+    work(done, until_idle=True)
+    made = [done.exports.get(done.jobs.get(job.id).result["export"]) for job in jobs]
+    found = [(row.kind, row.run, row.ending, row.created_by) for row in made]
+    assert found == [(kind, run, ending or ".csv", lee) for kind, run, ending in asked]
+    for wrong in (("labels", None, ""), ("report", done.run.id, ".csv"), ("nonsense", None, "")):
+        with pytest.raises((DataError, UsageError)):
+            done.exports.start(project, wrong[0], run=wrong[1], ending=wrong[2], by=lee)
+    assert done.jobs.claim() is None, "what is refused does not wait for the worker"
