@@ -170,3 +170,19 @@ def test_help_names_the_methods_of_this_command(capsys):
     shown = " ".join(capsys.readouterr().out.split())
     assert "guided, or guided-paper for the setting of the paper." in shown
     assert "self-training" not in shown
+
+
+def test_a_cluster_that_no_source_has_names_none(files, capsys):
+    source, target, folder = files
+    other = folder / "other.csv"
+    other.write_text("label,text\n" + "people,kind staff helped\nmachines,loud engine\n" * 3, encoding="utf-8")
+    with open(target, "a", encoding="utf-8") as out:
+        out.write("".join(f"n{i},garage parking barrier ticket\n" for i in range(6)))
+    run(source, other, target, "--clusters", 3, "-o", folder / "out.csv", "--json")
+    talk = capsys.readouterr()
+    rows = json.loads(talk.out)["clusters"]
+    new = [row for row in rows if row["aligned_to"] is None]
+    assert [row["size"] for row in new] == [6], "the texts about parking"
+    assert new[0]["source"] is None
+    assert all(row["source"] in ("source.csv", "other.csv") for row in rows if row not in new)
+    assert "6 documents (new)" in talk.err

@@ -83,3 +83,24 @@ def test_review_needs_its_column(tmp_path, capsys):
     code = run(tmp_path / "plain.csv", tmp_path / "out.ft", "--review")
     assert code == 1
     assert "has no column 'needs_review'" in capsys.readouterr().err
+
+
+def test_labels_without_a_confidence_are_those_of_people(tmp_path):
+    (tmp_path / "plain.csv").write_text("text,label\nkind staff,service\nfar too dear,price\n", encoding="utf-8")
+    for options, people in ((["--to", "label-studio"], True), (["--to", "label-studio", "--by-model"], False)):
+        assert run(tmp_path / "plain.csv", tmp_path / "tasks.json", *options, "--force") == 0
+        tasks = json.loads((tmp_path / "tasks.json").read_text(encoding="utf-8"))
+        assert [bool(task["annotations"]) for task in tasks] == [people] * 2
+        assert [bool(task["predictions"]) for task in tasks] == [not people] * 2
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"), [("True", True), ("1", True), (" yes ", True), ("false", False), ("", False)]
+)
+def test_only_rows_that_need_review_are_kept_however_that_is_written(tmp_path, cell, kept):
+    rows = [{"id": "a1", "text": "kind staff", "label": "x", "needs_review": cell}]
+    rows.append({"id": "a2", "text": "far too dear", "label": "y", "needs_review": True})
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    assert run(tmp_path / "in.jsonl", tmp_path / "out.jsonl", "--to", "doccano", "--review") == 0
+    found = [json.loads(line)["id"] for line in (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert found == ["a1", "a2"] if kept else found == ["a2"]

@@ -241,6 +241,7 @@ USUAL = {
 }
 WITHIN = "m.isthmus --within staff --clusters 2 -o out.csv"
 LABEL = "source.csv target.csv --text comment --method nbc -o out.csv"
+IN_BLOCKS = "source.csv target.csv --clusters 3 -o out.csv --engine local"
 NAMES = "source.csv target.csv --text comment --method names --embed none -o out.csv"
 EFFECTS = {
     "label": {  # those that go with --model stand above
@@ -379,11 +380,13 @@ EFFECTS = {
         "output": "source.csv target.csv --clusters 3 -o -",
         "report": "source.csv target.csv --clusters 3 -o out.csv --report page.html",
         "save": "source.csv target.csv --clusters 3 -o out.csv --save new.isthmus",
-        "engine": "source.csv target.csv --clusters 3 -o out.csv --engine local",
+        "engine": IN_BLOCKS,
         "exact": "source.csv target.csv --clusters 3 -o out.csv --exact",
         "as_json": "source.csv target.csv --clusters 3 -o out.csv --json",
         "force": ("source.csv target.csv -o there.csv", "source.csv target.csv -o there.csv --force"),
         "quiet": "source.csv target.csv --clusters 3 -o out.csv --quiet",
+        "quiet in blocks": (IN_BLOCKS, f"{IN_BLOCKS} --quiet"),
+        "clusters in blocks": (IN_BLOCKS, IN_BLOCKS.replace("3", "2")),
         "clusters of a class": (WITHIN, WITHIN.replace("2", "3")),
         "output of a class": (WITHIN, WITHIN.replace("out.csv", "-")),
         "exact of a class": (WITHIN, f"{WITHIN} --exact"),
@@ -543,3 +546,10 @@ def test_a_file_may_come_from_standard_input(run_on_shelf, shelf, monkeypatch, c
     assert out == named[1]
     tables = [{name: data for name, data in one.items() if not name.endswith("run.json")} for one in (files, named[2])]
     assert tables[0] == tables[1], "the same rows, wherever they came from"
+
+
+def test_names_of_subtopics_on_standard_output_are_learned_from_a_file_of_any_name(run_on_shelf):
+    code, out, files, said = run_on_shelf("cluster", f"{WITHIN.replace('out.csv', '-')} --name 1=manners")
+    assert (code, files) == (0, {})
+    assert "manners" in out
+    assert said.splitlines()[-1].startswith("next: Learn them: isthmus teach m.isthmus ANSWERS -o taught.csv --save ")

@@ -435,3 +435,10 @@ def test_a_text_that_does_not_tell_is_read_in_the_first_of_several_languages():
     assert pick_language("42 !", ["de", "en"]) == "de"
     assert pick_language("价格太高了", ["de", "zh"]) == "zh"
     assert pick_language("价格太高了", ["de", "en"]) == "de"
+
+
+@pytest.mark.parametrize(("length", "cut"), [(58, False), (59, True)])
+def test_what_was_given_is_shown_in_sixty_characters(length, cut):
+    with pytest.raises(IsthmusError) as caught:
+        TextVectorizer(analyzer="x" * length).fit(ENGLISH)
+    assert f"analyzer='{'x' * (58 if cut else length)}{'…' if cut else chr(39)}; expected" in str(caught.value)
