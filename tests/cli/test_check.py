@@ -378,3 +378,43 @@ def test_documents_in_new_groups_cannot_pass_by_a_labelled_table(folder):
     assert run_command(["check", "grouped.csv", "read.csv", "-o", "kept.csv", *budget]) == 0
     found = json.loads(Path("kept.csv.run.json").read_text())["check"]["guarantee"]
     assert found["eligible"] == 30, "30 of the 60 documents are in a new group"
+
+
+def test_labels_that_were_given_change_nothing_about_the_guarantee_of_the_others(tmp_path, monkeypatch, capsys):
+    """A half-labelled table is checked as the table of its other rows alone would be; the numbers of rows differ."""
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"id": f"k{number}", "text": f"comment {number * 37 % 60}", "label": "ab"[number % 2],
+         "confidence": round(0.5 + 0.008 * (number * 23 % 60), 3), "needs_review": True, "given": number % 3 == 0}
+        for number in range(60)
+    ]  # fmt: skip
+    tables = {"half.csv": rows, "rest.csv": [row for row in rows if not row["given"]]}
+    for name, table in tables.items():
+        write_csv(name, {key: [row[key] for row in table] for key in rows[0]})
+    budget = ["--budget", "0.4", "--quiet"]
+    assert run_command(["check", "rest.csv", "--sample", "30", "-o", "few.csv", *budget]) == 0
+    drawn = read("few.csv")
+    outcomes = []
+    for name, table in tables.items():
+        place = {row["id"]: number for number, row in enumerate(table, 1)}
+        known = {row["id"]: row for row in table}
+        # The least sure are wrong: what passes hangs on whose confidence is whose.
+        truths = [known[row["id"]]["label"] if known[row["id"]]["confidence"] > 0.8 else "c" for row in drawn]
+        told = {key: [row[key] for row in drawn] for key in ("id", "text", "among")}
+        write_csv("read.csv", {"document": [place[row["id"]] for row in drawn], "true_label": truths} | told)
+        capsys.readouterr()
+        assert run_command(["check", name, "read.csv", "-o", f"kept_{name}", "--json", *budget]) == 0
+        outcome = json.loads(capsys.readouterr().out)
+        unread = {row["id"] for row in read(f"kept_{name}") if row["needs_review"].lower() == "false"}
+        outcomes.append(
+            (outcome["guarantee"], outcome["right"], outcome["n"], unread & {r["id"] for r in tables["rest.csv"]})
+        )
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0]["eligible"] == 40
+    passing = outcomes[0][3] - {row["id"] for row in drawn}
+    unread = {row["id"]: row["confidence"] for row in tables["rest.csv"]}
+    for row in drawn:
+        del unread[row["id"]]
+    sure = sorted(unread, key=unread.get, reverse=True)
+    assert 0 < len(passing) < len(sure)
+    assert set(sure[: len(passing)]) == passing, "the surest pass"

@@ -151,3 +151,27 @@ def test_what_is_next_goes_by_what_was_found(rows, level, review_source, said):
     found = Found({"topic": topic, "severity": severity} for topic, severity in rows)
     found.level = level
     assert said in describe_next(found, "my source.csv", "b.csv", review_source)
+
+
+def test_doubtful_labels_are_numbered_by_all_rows_of_the_file(folder):
+    """Rows without a label are passed over when labels are compared, not when documents are counted."""
+    rows = [(f"n{i}", f"{text} {'again' * (i % 7 == 0)}", label) for i, (text, label) in enumerate(ENGLISH)]
+    rows[4] = (rows[4][0], rows[4][1], "price")
+    for place in (0, 2, 9):
+        rows.insert(place, (f"gap{place}", "nobody said what this is", ""))
+    Path("gaps.csv").write_text(
+        "id,comment,category\n" + "".join(",".join(row) + "\n" for row in rows), encoding="utf-8"
+    )
+    assert run_command(["diagnose", "gaps.csv", "target.csv", "--review-source", "doubt.csv", "--quiet"]) == 0
+    header, *listed = Path("doubt.csv").read_text(encoding="utf-8").splitlines()
+    number = [row[0] for row in rows].index("n4") + 1
+    assert number == 7
+    assert [line.split(",")[:2] for line in listed] == [[str(number), "n4"]]
+    taught = ["teach", "run.isthmus", "--source-labels", "doubt.csv", "-o", "taught.csv", "--save", "taught.isthmus"]
+    label = ["label", "gaps.csv", "target.csv", "--method", "nbc", "-o", "out.csv", "--save", "run.isthmus"]
+    Path("doubt.csv").write_text(f"{header}\n{listed[0]}staff\n", encoding="utf-8")
+    assert run_command([*label, "--quiet"]) == 0
+    assert run_command([*taught, "--quiet"]) == 0
+    from isthmus import load
+
+    assert load("taught.isthmus").source_labels[number - 1] == "staff"
