@@ -290,3 +290,18 @@ def test_labels_kept_in_a_file_are_those_of_the_table_also_once_the_file_is_cut_
     other = finish(done, done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by))
     assert store.of(other.id).groups.tolist() == [""] * 24
     assert store.of(run) is not found, "only so many are kept"
+
+
+def test_reasons_and_draws_stay_with_the_documents_that_are_asked():
+    """First what is asked, in its order, then what needs review, then the rest, the least sure first."""
+    asked = {"document": [3, 1], "reason": ["a new group", "methods differ"], "drawn": ["random", "asked"]}
+    result = SimpleNamespace(texts=list("abcd"), confidence=np.array([0.9, 0.8, 0.7, 0.2]))
+    result.needs_review, result.ask = np.array([False, True, False, False]), lambda n, suggest: asked
+    rank, why = review_order(result)
+    assert rank.tolist() == [1, 2, 0, 3]
+    assert why == {2: ("a new group", "random"), 0: ("methods differ", "asked")}
+    asked = dict.fromkeys(asked, [])
+    rank, why = review_order(result)
+    assert (rank.tolist(), why) == ([3, 0, 2, 1], {}), "nothing is asked"
+    nothing = SimpleNamespace(texts=[], confidence=np.zeros(0), needs_review=np.zeros(0, dtype=bool), ask=None)
+    assert review_order(nothing)[0].tolist() == [], "a target without a document"

@@ -111,14 +111,8 @@ def _read_texts(context: Context, parts: list[dict[str, Any]], *, labels: bool) 
 
 def _do_diagnosis(context: Context, run: Run, texts: dict[str, TextCollection]) -> dict[str, Any]:
     source = texts["source"]
-    settings = run.parameters
-    found = diagnose(
-        source.texts,
-        source.labels,
-        texts["target"].texts,
-        random_state=settings["random_state"],
-        language=settings["language"],
-    )
+    options = {name: run.parameters[name] for name in ("random_state", "language")}
+    found = diagnose(source.texts, source.labels, texts["target"].texts, **options)
     content = {"verdict": found.verdict, "level": found.level, "findings": found.findings, "tables": found.tables}
     _store_tables(context, run, {"diagnosis": content})
     summary = {"verdict": found.verdict, "level": found.level}
