@@ -33,6 +33,7 @@ from isthmus.corpus import read_collection
 from isthmus.corpus.cells import FormulaEscaper
 from isthmus.corpus.write import join_parquet, write_body, write_rows
 from isthmus.estimator_checks import example_texts
+from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.blocks import RowBlock
 from isthmus.features.term_chi2 import project_rows
@@ -454,3 +455,18 @@ def test_what_is_drawn_behind_a_threshold_is_drawn_by_the_seed_of_the_model(run,
     first, again, other = run(1), run(1), run(2)
     np.testing.assert_array_equal(first, again, err_msg=f"one seed, one answer with {low}")
     assert not np.allclose(first, other), f"another seed draws others with {low}"
+
+
+@pytest.mark.parametrize("chunk", [1 << 22, 61, 14])
+def test_a_stray_cell_is_found_wherever_the_pieces_of_a_sheet_end(tmp_path, monkeypatch, chunk):
+    """Its place stands once in the file, and a piece may end within it."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        sheet = book.add_worksheet()
+        for row in range(30):
+            sheet.write(row, 0, "text" if not row else f"text number {row}")
+        sheet.write(900_000, 300, "stray")
+    monkeypatch.setattr("isthmus.corpus.limits._CHUNK", chunk)
+    with pytest.raises(DataError, match="a cell in row 900,001 and one in column 301") as caught:
+        read_collection(tmp_path / "t.xlsx", text="text")
+    assert caught.value.code == "too-large"
