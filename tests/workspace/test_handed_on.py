@@ -300,7 +300,7 @@ def test_reasons_and_draws_stay_with_the_documents_that_are_asked():
     rank, why = review_order(result)
     assert rank.tolist() == [1, 2, 0, 3]
     assert why == {2: ("a new group", "random"), 0: ("methods differ", "asked")}
-    asked = dict.fromkeys(asked, [])
+    asked = {key: [] for key in asked}
     rank, why = review_order(result)
     assert (rank.tolist(), why) == ([3, 0, 2, 1], {}), "nothing is asked"
     nothing = SimpleNamespace(texts=[], confidence=np.zeros(0), needs_review=np.zeros(0, dtype=bool), ask=None)
