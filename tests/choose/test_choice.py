@@ -787,7 +787,7 @@ def test_a_text_is_unknown_where_no_voter_knows_a_word_of_it(monkeypatch, voters
 @pytest.mark.parametrize("reads_texts", [False, True])
 def test_what_a_method_says_comes_back_in_the_order_of_the_texts(reads_texts):
     """Texts are sorted before they are fitted; a blank text, or a row without a word, is nothing the method knows."""
-    given = ["z known", " ", "a known text", "m known"]
+    given = [" ", "z known", "a known text", "  ", "m known", "q known too", "\t"]
 
     class Method:
         classes_ = np.array(["x", "y"])
@@ -807,6 +807,8 @@ def test_what_a_method_says_comes_back_in_the_order_of_the_texts(reads_texts):
 
     texts = TransferTexts.of(["q one", "b two"], np.array(["x", "y"], dtype=object), given, ["k extra", "c extra"])
     found = fit_candidate("own", Method(), texts)
+    blank = [not text.strip() for text in given]
+    assert [not text.strip() for text in texts.texts[texts.target]] != blank, "sorted they stand otherwise"
     assert found.labels.tolist() == [f"label of {text}" for text in given]
     assert found.probabilities[:, 0] == pytest.approx([len(text.strip()) / 100 for text in given])
-    assert found.no_known_terms.tolist() == [False, True, False, False]
+    assert found.no_known_terms.tolist() == blank

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus._math.confidence import lower_confidence_in_groups
 from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import UsageError
 from isthmus.features.embeddings import VectorTable
@@ -227,16 +228,21 @@ def test_merging_where_nothing_is_expected_expects_nothing(labelling, estimate):
 
 def test_merging_where_all_are_in_a_new_group_moves_nothing_outside_it(labelling):
     """There is no document outside of which the mean could be taken."""
-    size = len(labelling.texts)
+    groups = np.full(len(labelling.texts), "noise", dtype=object)
+    unsure = labelling.probabilities / 2 + 1 / 6
     inside = replace(
         labelling,
-        novel_group=np.full(size, "noise", dtype=object),
+        probabilities=unsure,
+        novel_group=groups,
+        settings=labelling.settings | {"sharpness": 1.0},
+        confidence=lower_confidence_in_groups(unsure.max(axis=1), groups),
         novel=[{"group": "noise", "words": "noise"}, {"group": "old", "words": "old", "nearest_class": "price"}],
         expected_accuracy=AccuracyEstimate(0.5, 0.4, 0.6, outside_groups=0.7),
     )
     merged = inside.rename_classes({"staff": "shop", "price": "shop"})
-    assert merged.expected_accuracy.outside_groups == 0.7
     gain = float((merged.confidence - inside.confidence).mean())
+    assert gain > 0.005, "what was doubtful between the two is surer"
+    assert merged.expected_accuracy.outside_groups == 0.7
     assert merged.expected_accuracy.estimate == pytest.approx(0.5 + gain)
     assert merged.novel == [inside.novel[0], {**inside.novel[1], "nearest_class": "shop"}], "one without a class stays"
 

@@ -295,6 +295,8 @@ def test_disputed_documents_come_first_the_doubtful_before_the_sure():
     assert asked(2) == [1, 5]
     assert asked(3, answered=[1]) == [5, 2, 0], "1 was answered, and 3 says the same"
     assert asked(9)[:5] == [1, 5, 2, 0, 4], "copies come last"
+    meaning[5] = 0  # a text of which no word is known is like nothing, not even itself
+    assert asked(9, answered=[5]) == [1, 2, 0, 4, 3], "an answered document is not asked again"
     reasons = [question.reason for question in ask_documents(
         probabilities, np.array(["a", "b"]), {}, meaning, 1, disputed=said, blind=True
     )]  # fmt: skip
