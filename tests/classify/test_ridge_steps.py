@@ -59,7 +59,7 @@ def test_equal_rows_with_different_labels_get_the_mean_of_their_labels():
 def test_a_response_that_is_zero_everywhere_has_no_weights():
     Y = np.column_stack([responses(45, 1), np.zeros(45)])
     found = ridge_steps.solve_in_steps(likeness(), slice(0, 45), Y, ALPHA)
-    assert np.all(found[:, 1] == 0), "the weights of a response of zeros should be zero"
+    np.testing.assert_array_equal(found[:, 1], 0, err_msg="the weights of a response of zeros should be zero")
 
 
 @pytest.mark.parametrize(
