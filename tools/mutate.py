@@ -372,8 +372,8 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
 def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[str]]]:
     """Tests that enter a mutant's function, from what ``tools/unseen.py run`` kept; two lists, as of lines.
 
-    Those that enter few functions are asked first: they are quick, and about this one. What a whole file shares is made
-    by its first test, so that the other tests of such a file come last.
+    Those that enter few functions are asked first: they are quick, and about this one. Then tests that are newer than
+    the record. What a whole file shares is made by its first test, so that the other tests of such a file come late.
     """
     from unseen import read
 
@@ -403,8 +403,11 @@ def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[
         near = [name for name in quick if name.startswith(own)]
         far = [name for name in quick if not name.startswith(own)]
         first = near[:most] + far[: most - len(near[:most])]
-        rest = [name for name in near + far if name not in set(first)] + sorted(beside) + sorted(slow)
-        return [first, rest] if first else [rest, []]
+        new = sorted(
+            name for name in there if name not in entered and name.startswith((*own, "tests/contract", *files))
+        )
+        older = [name for name in near + far if name not in set(first)] + sorted(beside - set(new)) + sorted(slow)
+        return [first, new + older] if first else [new + older, []]
 
     return find
 
