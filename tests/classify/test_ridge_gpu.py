@@ -129,6 +129,7 @@ def test_landmarks_know_the_device(device, monkeypatch):
     """On the CPU 12,000 documents are the limit, on a device its memory; a number holds on both."""
     monkeypatch.setattr("isthmus.features.strings.array_module", lambda device, n: None)
     monkeypatch.setattr("isthmus.classify.strings.classifier.MOST_EXACT", 100)
+    monkeypatch.setattr("isthmus.classify.strings.classifier.LANDMARKS", 80)
     texts, labels, domain = _task()
     kept = {"ngram_range": (3, 5), "random_state": 0}
     with pytest.warns(IsthmusWarning, match="140 documents are more than max_exact=100"):

@@ -408,7 +408,7 @@ def test_near_documents_are_found_for_the_least_sure_up_to_a_limit(monkeypatch):
     monkeypatch.setattr(listing, "_NEIGHBOURS", 4)
     some = listing._near(result, rows, space)
     np.testing.assert_array_equal(some[8:], whole[8:], err_msg="the four least sure, who stand last")
-    assert (some[:8] == -1).all(), "the others have none"
+    np.testing.assert_array_equal(some[:8], -1, err_msg="the others have none")
 
 
 def landmarks_of_texts(seed):

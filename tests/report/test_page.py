@@ -477,12 +477,15 @@ def test_the_command_breaks_down_by_a_column_and_names_its_files(tmp_path):
 def test_the_shift_is_measured_once_for_the_same_texts_and_labels(monkeypatch):
     measured = []
     nothing = {"verdict": "none", "findings": []}
-    monkeypatch.setattr(summary, "measure_shift", lambda *given, vectors: measured.append(given) or nothing)
+    monkeypatch.setattr(summary, "measure_shift", lambda *given, **named: measured.append(named) or nothing)
     source, target = [f"kind staff {i}" for i in range(20)], ["a text that no other test has"]
     for labels, times in (([0, 1] * 10, 1), ([0, 1] * 10, 1), ([False, True] * 10, 2), ([1, 0] * 10, 3)):
         result = SimpleNamespace(source_texts=source, source_labels=labels, texts=target, settings={})
         assert summary.shift_facts(result)["verdict"] == "none"
         assert len(measured) == times, f"labels {labels[:2]}"
+    result.settings = {"language": "de"}
+    summary.shift_facts(result)
+    assert [given["language"] for given in measured] == ["auto"] * 3 + ["de"], "in the language that was named"
 
 
 def test_one_document_is_spoken_of_as_one():

@@ -408,16 +408,16 @@ def test_tries_at_the_same_moment_are_counted_before_the_password_is_looked_at(t
 
 
 def test_an_account_has_a_limit_from_all_addresses_that_its_owner_does_not_meet(team, monkeypatch):
-    team.account("petra", "viewer")
-    team.signed_in("petra")
+    team.account("ursula", "viewer")
+    team.signed_in("ursula")
     monkeypatch.setattr(team.bench, "by_account", RateLimiter(3, 900))
     addresses = iter(f"10.0.0.{i}" for i in range(20))
     monkeypatch.setattr("isthmus.workbench.service.address_of", lambda request: next(addresses))
     client = team.client()
-    wrong = {"name": "petra", "password": "wrong password"}
+    wrong = {"name": "ursula", "password": "wrong password"}
     assert [client.post("/sign-in", data=wrong).status_code for _ in range(5)] == [401] * 3 + [429] * 2
     monkeypatch.setattr("isthmus.workbench.service.address_of", lambda request: "127.0.0.1")
-    team.signed_in("petra")
+    team.signed_in("ursula")
 
 
 def test_an_unknown_name_is_answered_like_a_wrong_password(team):
