@@ -215,7 +215,7 @@ def _read_answer(answer: Any, number: int) -> Mapping[Any, float]:
     if not isinstance(answer, Mapping):
         return {answer: 1.0}
     shares = list(answer.values())
-    if all(isinstance(share, Real) and 0 <= share < float("inf") for share in shares) and sum(shares) > 0:
+    if all(isinstance(share, Real) and 0 <= float(share) < float("inf") for share in shares) and sum(shares) > 0:
         return answer
     raise DataError(
         f"The labeller's probabilities for text {number + 1:,} are {shorten(answer)}; give numbers from 0 to 1.",

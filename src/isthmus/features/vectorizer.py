@@ -301,7 +301,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         kept = np.flatnonzero((frequency >= min_df) & (frequency <= most))
         if not len(kept):
             why, advice = f"occurs in {min_df} or more of {n_documents} documents", "lower min_df"
-            if max(frequency, default=0) >= min_df:
+            if np.any(frequency >= min_df):
                 why, advice = f"{why} and in at most {most:g}", "raise max_df"
             raise DataError(
                 f"None of {len(frequency)} terms {why}; give more texts or {advice}.", code="empty-vocabulary"
