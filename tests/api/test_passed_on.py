@@ -82,3 +82,19 @@ def test_the_language_that_was_named_is_that_of_teaching_and_of_new_groups():
     assert "haus" in result.views.vectorizer_.analyze("Häuser"), "read as German for teaching"
     result = replace(result, novel=[{"group": "1"}], novel_group=np.array(["1", ""] * 4, dtype=object))
     assert result.groups(["Häuser", "Autos"]).tolist() == ["1", ""], "read as German for groups of later texts"
+
+
+def test_documents_without_a_label_do_not_count_as_learned_when_caution_is_set(monkeypatch):
+    """Of 120 documents of the source 60 have a label: so many were learned from."""
+    given = []
+    caution = module.budget_caution
+
+    def note(expected, n_source, **options):
+        given.append(n_source)
+        return caution(expected, n_source, **options)
+
+    monkeypatch.setattr(module, "budget_caution", note)
+    made = isthmus.corpus.make_shifted_texts(120, 45, n_classes=2, random_state=2)
+    labels = [label if i % 2 else None for i, label in enumerate(made.source_labels)]
+    isthmus.label(made.source_texts, labels, made.target_texts, method="nbc", language="en")
+    assert given == [60]

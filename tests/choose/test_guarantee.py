@@ -356,3 +356,14 @@ def test_what_was_read_and_may_not_pass_any_more_is_no_part_of_the_next_draw():
     kept = rows[1::2]
     alone = draw_to_decide(confidence, texts, 0.1, 20, eligible=eligible, read=(kept, right[1::2], frame))
     assert (drawn.tolist(), among) == (alone[0].tolist(), alone[1]), "as if the others had never been read"
+
+
+def test_what_is_drawn_for_a_budget_comes_from_the_frame_of_those_that_may_pass():
+    """Where the surest 1,200 of 2,000 documents may not pass, the frame is that of the other 800."""
+    confidence, eligible = np.linspace(0.999, 0.5, 2000), np.arange(2000) >= 1200
+    frames = [reading_frame(confidence, 0.1, 100, eligible=which) for which in (None, eligible)]
+    assert frames[0] != frames[1], "this pair would not tell the two apart"
+    rows, frame = draw_to_decide(confidence, [f"text {i}" for i in range(2000)], 0.1, 100, eligible=eligible)
+    assert frame == frames[1], "the frame is chosen among documents that may pass"
+    assert rows.min() >= 1200
+    assert rows.max() < 1200 + frame, "drawn from the surest of them"

@@ -3,8 +3,10 @@
 import gzip
 import io
 import os
+import re
 import stat
 import sys
+import zipfile
 
 import polars as pl
 import pytest
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 
 from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
 from isthmus.corpus.cells import unguard
-from isthmus.corpus.sheets import Layout, _write_sheet
+from isthmus.corpus.sheets import CHOICES_SHEET, Layout, _write_sheet
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, UsageError
 
@@ -252,3 +254,15 @@ def test_a_sheet_has_room_for_the_names_of_its_columns(monkeypatch):
     check_table("t.xlsx", {"text": ["a"] * 2})
     with pytest.raises(DataError, match="cannot hold 3 rows"):
         check_table("t.xlsx", {"text": ["a"] * 3})
+
+
+def test_a_drop_down_list_offers_every_class_on_every_row(tmp_path):
+    """Three classes below their heading, for three documents below theirs."""
+    table = {"id": ["1", "2", "3"], "true_label": [None] * 3}
+    write_rows(tmp_path / "t.xlsx", table, layout=Layout(choices={"other": ["x"], "true_label": ["a", "b", "c"]}))
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as book:
+        page = book.read("xl/worksheets/sheet1.xml").decode()
+        lists = book.read("xl/worksheets/sheet2.xml").decode()
+    assert re.findall(r'<dataValidation [^>]*sqref="([^"]*)"', page) == ["B2:B4"], "the column of the three documents"
+    assert re.findall(r"<formula1>(.*?)</formula1>", page) == [f"{CHOICES_SHEET}!$B$2:$B$4"], "its three entries"
+    assert re.findall(r'<c r="(B\d)"', lists) == ["B1", "B2", "B3", "B4"]

@@ -265,6 +265,7 @@ def test_a_block_holds_so_many_bytes_whatever_its_rows(corpus, tmp_path, monkeyp
     assert cut == whole, "the rows are those of one block"
     firsts = [0, *accumulate(block.rows for block in blocks)]
     assert [block.first for block in blocks] == firsts[:-1], "each begins with the row behind the one before"
+    assert firsts[-1] == len(whole), "rows that wait from the chunk before are counted"
     assert max(block.rows for block in blocks) <= rows
     lengths = [block.stop - block.start for block in blocks]
     longest = max(length for length, block in zip(lengths, blocks, strict=True))
