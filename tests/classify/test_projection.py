@@ -350,3 +350,15 @@ def test_five_of_many_classes_without_a_term_are_named():
     said = str(caught[0].message)
     assert "7 of 9 classes have no term left" in said
     assert "(c, d, e, f, g)" in said
+
+
+@pytest.mark.parametrize("classifier", ["rule", "svm"])
+def test_new_documents_get_the_likeliest_class_under_the_shares_of_the_target(classifier):
+    """Where one class is nearly all of the target, doubtful documents go to it, in labels as in probabilities."""
+    X, y, domain = shifted(120)
+    model = TermProjectionClassifier(classifier=classifier).fit(X, y, sample_domain=domain)
+    before = model.predict(X)
+    model.prior_ = np.array([0.98, 0.01, 0.01])
+    likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
+    assert (likeliest != before).any(), "these shares would not tell the two apart"
+    np.testing.assert_array_equal(model.predict(X), likeliest, err_msg="labels follow the probabilities")
