@@ -282,3 +282,10 @@ def test_one_class_makes_no_groups_to_compare_with():
     source, codes = domain(40, seed=0)
     assert group_facts(source, np.zeros_like(codes), source, 1) is None
     assert class_shifted_words(source, np.zeros_like(codes), source, np.arange(source.shape[1]), ["a"]) == []
+
+
+def test_a_short_document_is_a_copy_however_often_the_source_repeats_it():
+    """Texts of a single run, such as "no comment", are no boilerplate inside a longer text."""
+    short = np.arange(2)
+    found = near_duplicates([short] * (BOILERPLATE + 1), [short, np.arange(50, 60)], run=2)
+    assert [(row["target"], row["share"]) for row in found] == [(0, 1.0)]
