@@ -63,6 +63,7 @@ def test_without_a_source_reading_begins_with_a_random_sample(alone, added, monk
     more = taught.ask(20)
     assert more["drawn"] == ["random"] * 10 + ["asked"] * 10, "40 in all, then the doubtful ones"
     assert not set(more["document"]) & set(asked["document"])
+    assert len(set(alone.ask(70)["document"])) == 70, "none is asked twice, at random and then as a doubtful one"
     shuffled = isthmus.label(None, None, TARGET[::-1], classes=alone.settings["classes"], embed=False)
     assert shuffled.ask(30)["text"] == asked["text"], "whatever the order of the file"
     assert set(added.ask(5)["drawn"]) == {"asked"}, "a labelled source says how sure labels are"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from isthmus._utils import one_blas_thread
 from isthmus_bench.engine.suite import SpeedCase
 from isthmus_bench.engine.workers import end_with_parent
 from isthmus_bench.tasks import AMAZON_FILE, read_records
@@ -104,6 +105,7 @@ def _gram(n: int):
     return run
 
 
+@one_blas_thread()  # of both sides: threads that wait for each other would count as work
 def _ridge(folder: Path, n: int = 4000) -> dict:
     """Half source, half target; ours takes steps with the factor of the source's kernel, the peer forms K̄·K̄ᵀ."""
     from scipy.linalg import cho_factor, cho_solve
