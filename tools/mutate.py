@@ -20,6 +20,9 @@ or of one that calls it, then the room's others. A mutant they leave alive in th
 
 ``all`` draws from every room, as many mutants as its size asks for.
 
+A run that takes longer than ``--limit`` proves nothing on a busy machine: such a mutant is "limit" and not counted as
+noticed, unless the same tests pass in half the time without it (it made a loop endless).
+
 ``--named`` draws nothing: it replays ``tools/mutants.toml``, wrong changes that went unnoticed once, each with the test
 that notices it now. With ``--json`` it goes on where an earlier replay stopped.
 """
@@ -40,9 +43,12 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "isthmus"
@@ -536,33 +542,74 @@ def _spread(names: list[str], number: int) -> list[str]:
     return names if len(names) <= number else [names[i * len(names) // number] for i in range(number)]
 
 
-def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, at_limit: str = "killed") -> None:
+def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, endless: bool = True) -> None:
     """Run the tests against the copy with the change in it; sets ``status``.
 
-    ``at_limit``: what a run that takes too long says; of a few tests, that the change made a loop endless.
+    Tests that run into the limit say nothing by themselves: the machine may be busy. With ``endless`` they are run
+    again without the change, and the change is noticed where they pass in half the time: it made a loop endless.
     """
     path = copy / Path(mutant.file).relative_to("src")
     original, times = path.read_text(encoding="utf-8"), path.stat()
+    began = time.monotonic()
     path.write_text(mutant.source, encoding="utf-8")
+    try:
+        mutant.status = _run(copy, tests, limit)
+    finally:
+        path.write_text(original, encoding="utf-8")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        kept = ROOT / Path(mutant.file).parent / "__pycache__"
+        if "@compiled" in original and kept.exists():  # functions compiled from the original, not from the mutant
+            shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
+            shutil.copytree(kept, path.parent / "__pycache__")
+    if endless and mutant.status == "limit" and _run(copy, tests, limit / 2) == "survived":
+        mutant.status = "killed"
+    mutant.seconds = round(mutant.seconds + time.monotonic() - began, 1)
+
+
+def _run(copy: Path, tests: list[str], limit: float) -> str:
+    """What the tests say of the copy as it is: "survived", "killed", "not run" or "limit"."""
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
-    began = time.monotonic()
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
-        # 4 and 5: pytest has found no such test, which says nothing about the mutant; but 4 is also what it says where
-        # the package cannot be loaded any more.
-        mutant.status = {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
-        if any(sign in done.stdout + done.stderr for sign in ("while loading conftest", "ERROR collecting")):
-            mutant.status = "killed"
     except subprocess.TimeoutExpired:
-        mutant.status = at_limit
-    mutant.seconds = round(mutant.seconds + time.monotonic() - began, 1)
-    path.write_text(original, encoding="utf-8")
-    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    kept = ROOT / Path(mutant.file).parent / "__pycache__"
-    if "@compiled" in original and kept.exists():  # functions compiled from the original, not from the mutant
-        shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
-        shutil.copytree(kept, path.parent / "__pycache__")
+        return "limit"
+    if any(sign in done.stdout + done.stderr for sign in ("while loading conftest", "ERROR collecting")):
+        return "killed"  # the package cannot be loaded any more; 4 is what pytest says of that, too
+    # 4 and 5: pytest has found no such test, which says nothing about the mutant.
+    return {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
+
+
+def try_in_turn(mutant: Mutant, copy: Path, stages: list[list[str]], limit: float) -> None:
+    """Some tests after others, until one notices; "limit" where any stage was cut off and none noticed."""
+    found = []
+    for tests in filter(None, stages):
+        try_mutant(mutant, copy, tests, limit, endless=not found)
+        if mutant.status == "killed":
+            return
+        found.append(mutant.status)
+    mutant.status = next((status for status in ("limit", "survived") if status in found), "not run")
+
+
+Row = TypeVar("Row")
+
+
+def in_copies(rows: list[Row], ask: Callable[[Row, Path], None], workers: int) -> Iterator[Row]:
+    """Ask each row with a copy of the package of its own, so many at a time; the rows come in their order."""
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(workers) as pool:
+        copies: SimpleQueue[Path] = SimpleQueue()
+        for worker in range(workers):
+            copies.put(Path(shutil.copytree(ROOT / "src", Path(folder) / str(worker) / "src")))
+
+        def one(row: Row) -> Row:
+            copy = copies.get()
+            try:
+                ask(row, copy)
+            finally:
+                copies.put(copy)
+            return row
+
+        yield from pool.map(one, rows)
 
 
 def named_mutants(table: Path = NAMED) -> list[tuple[str, Mutant, str]]:
@@ -580,7 +627,7 @@ def named_mutants(table: Path = NAMED) -> list[tuple[str, Mutant, str]]:
     return found
 
 
-def replay_named(copy: Path, limit: float, record: Path | None = None) -> int:
+def replay_named(limit: float, workers: int = 1, record: Path | None = None) -> int:
     """Each change of the table against its own test; 1 where one goes unnoticed, 2 where a test fails without any.
 
     ``record`` holds what was noticed so far, so that a replay can be stopped and goes on there.
@@ -588,14 +635,11 @@ def replay_named(copy: Path, limit: float, record: Path | None = None) -> int:
     table = named_mutants()
     noticed = set(json.loads(record.read_text(encoding="utf-8")) if record and record.exists() else ())
     left = [row for row in table if _as_key(*row) not in noticed]
-    untouched = _untouched()
-    if left:
-        try_mutant(untouched, copy, sorted({test for *_, test in left}), limit)
-    if untouched.status not in ("", "survived"):
+    if left and not _pass_unchanged(sorted({test for *_, test in left}), limit):
         print(f"The tests of {NAMED.name} fail without any change, or are not there; mend them first.", file=sys.stderr)
         return 2
-    for place, (name, mutant, test) in enumerate(left, 1):
-        try_mutant(mutant, copy, [test], limit)
+    done = in_copies(left, lambda row, copy: try_mutant(row[1], copy, [row[2]], limit), workers)
+    for place, (name, mutant, test) in enumerate(done, 1):
         print(f"{place:3d} {mutant.status:8} {mutant.file}:{mutant.line} {name} ({test})", flush=True)
         if mutant.status == "killed":
             noticed.add(_as_key(name, mutant, test))
@@ -610,19 +654,18 @@ def _as_key(name: str, mutant: Mutant, test: str) -> str:
     return f"{name} | {mutant.before} | {mutant.after} | {test}"
 
 
-def _untouched() -> Mutant:
-    """No change at all."""
-    mutant = Mutant("src/isthmus/exceptions.py", 0, "none", "", "")
-    mutant.source = (PACKAGE / "exceptions.py").read_text(encoding="utf-8")
-    return mutant
+def _pass_unchanged(tests: list[str], limit: float) -> bool:
+    """Whether the tests pass, or are still at it, without any change."""
+    return _run(ROOT / "src", tests, limit) in ("survived", "limit")
 
 
 def try_quickly(mutant: Mutant, copy: Path, tests: list[str], seconds: float, most: int) -> None:
     """The likeliest tests, then the others of the room, for so many seconds together; sets ``status``."""
     for some in (tests_by_name(mutant, most), tests):
         left = seconds - mutant.seconds
-        if some and left > 0 and mutant.status in ("", "survived", "not run"):
-            try_mutant(mutant, copy, some, left, at_limit="survived")
+        if some and left > 0 and mutant.status != "killed":
+            try_mutant(mutant, copy, some, left, endless=False)
+    mutant.status = {"limit": "survived"}.get(mutant.status, mutant.status)
 
 
 def _line(place: int, mutant: Mutant) -> str:
@@ -644,6 +687,7 @@ def main() -> int:
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
     parser.add_argument("--seen", type=Path, help="folder of `tools/unseen.py run`: only tests that enter the function")
     parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
+    parser.add_argument("--workers", type=int, default=1, help="so many mutants at a time")
     parser.add_argument("--also", nargs="*", default=[], help="tests a survivor must pass too: newer than the record")
     parser.add_argument(
         "--json", type=Path, help="write all mutants with their fate; of named ones, those noticed so far"
@@ -652,9 +696,7 @@ def main() -> int:
     if sum((options.named, options.room is not None, options.batch is not None)) != 1:
         parser.error("give a room, --batch or --named, one of the three")
     if options.named:
-        with tempfile.TemporaryDirectory() as folder:
-            shutil.copytree(ROOT / "src", Path(folder) / "src")
-            return replay_named(Path(folder) / "src", options.limit, options.json)
+        return replay_named(options.limit, options.workers, options.json)
     kinds = SLIPS if options.kinds == "slips" else tuple(filter(None, options.kinds.split(",")))
     if options.batch:
         chosen = [mutant for _, mutant, _ in named_mutants(options.batch)]
@@ -671,33 +713,25 @@ def main() -> int:
     if options.coverage or options.seen:
         choose = tests_of_functions if options.seen else tests_of_lines
         by_line = choose(options.seen or options.coverage, options.most)
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", copy)
-        untouched = _untouched()
-        if by_line is None and options.quick is None:
-            try_mutant(untouched, copy, tests, options.limit)
-        if untouched.status in ("killed", "not run"):
-            print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
-            return 2
-        for place, mutant in enumerate(chosen, 1):
-            tests = tests_for(room_of(mutant))
-            if options.quick:
-                try_quickly(mutant, copy, tests, options.quick, options.most)
-                print(_line(place, mutant), flush=True)
-                continue
-            first, rest = by_line(mutant) if by_line else ([], [])
-            if first:
-                try_mutant(mutant, copy, first, options.limit)
-            if not first or mutant.status == "not run":
-                try_mutant(mutant, copy, tests, options.limit)
+    elif options.quick is None and not _pass_unchanged(tests, options.limit):
+        print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
+        return 2
+
+    def ask(mutant: Mutant, copy: Path) -> None:
+        own = tests_for(room_of(mutant))
+        if options.quick:
+            try_quickly(mutant, copy, own, options.quick, options.most)
+        else:
+            first, rest = by_line(mutant) if by_line else (own, [])
             # The room's own tests last: a line that is run once and kept leaves its trace with one test only.
-            for more in (options.also, rest, tests if first else []):
-                if mutant.status == "survived" and more:
-                    try_mutant(mutant, copy, more, options.limit, at_limit="survived")
-            print(_line(place, mutant), flush=True)
+            try_in_turn(mutant, copy, [first, options.also, rest, own if by_line else []], options.limit)
+
+    for place, mutant in enumerate(in_copies(chosen, ask, options.workers), 1):
+        print(_line(place, mutant), flush=True)
     killed = sum(mutant.status == "killed" for mutant in chosen)
-    print(f"{options.room or options.batch}: {killed} of {len(chosen)} noticed (seed {options.seed})")
+    cut = sum(mutant.status == "limit" for mutant in chosen)
+    unfinished = f"; {cut} ran into the limit" if cut else ""
+    print(f"{options.room or options.batch}: {killed} of {len(chosen)} noticed{unfinished} (seed {options.seed})")
     if options.json:
         rows = [{name: value for name, value in asdict(mutant).items() if name != "source"} for mutant in chosen]
         options.json.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

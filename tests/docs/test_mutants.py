@@ -95,3 +95,60 @@ def test_what_may_be_left_out_and_who_speaks_of_it_is_read_from_the_code(mutate,
     found = ["tests/room/test_part.py::test_near", "tests/test_door.py::test_far"]
     assert mutate.tests_by_name(mutant, 10) == found
     assert mutate.tests_by_name(mutant, 1) == found[:1]
+
+
+@pytest.fixture
+def project(mutate, tmp_path, monkeypatch):
+    """A project of one file; what its tests say of it in turn stands in a list, and what was asked in another."""
+    file = tmp_path / "src" / "isthmus" / "part.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("right = 1\n", encoding="utf-8")
+    answers, asked = [], []
+
+    def run(copy, tests, limit):
+        asked.append(((copy / "isthmus" / "part.py").read_text(encoding="utf-8"), tests, limit))
+        return answers.pop(0)
+
+    monkeypatch.setattr(mutate, "ROOT", tmp_path)
+    monkeypatch.setattr(mutate, "_run", run)
+    mutant = mutate.Mutant("src/isthmus/part.py", 1, "constant", "1", "2", source="right = 2\n")
+    return mutant, answers, asked
+
+
+@pytest.mark.parametrize(
+    ("said", "status", "files"),
+    [
+        (["killed"], "killed", "2"),
+        (["survived", "killed"], "killed", "22"),
+        (["survived", "not run"], "survived", "22"),
+        (["not run", "not run"], "not run", "22"),
+        (["limit", "survived"], "killed", "21"),  # quick without the change: an endless loop
+        (["limit", "limit", "survived"], "limit", "212"),  # slow without it, too: nothing is known
+        (["limit", "limit", "killed"], "killed", "212"),
+        (["survived", "limit"], "limit", "22"),
+    ],
+)
+def test_tests_that_were_cut_off_do_not_count_as_having_noticed(mutate, project, said, status, files):
+    mutant, answers, asked = project
+    answers += said
+    copy = mutate.ROOT / "src"
+    mutate.try_in_turn(mutant, copy, [["first"], [], ["rest"]], 60.0)
+    assert mutant.status == status
+    assert "".join(text[-2] for text, *_ in asked) == files
+    assert [limit for text, _, limit in asked if text[-2] == "1"] == [30.0] * files.count("1")
+    assert (copy / "isthmus" / "part.py").read_text(encoding="utf-8") == "right = 1\n"
+    assert answers == []
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_several_at_a_time_have_a_copy_each_and_come_in_their_order(mutate, project, workers):
+    used = []
+
+    def ask(row, copy):
+        assert (copy / "isthmus" / "part.py").exists()
+        used.append(copy)
+
+    assert list(mutate.in_copies(list(range(7)), ask, workers)) == list(range(7))
+    assert len(used) == 7
+    assert 1 <= len({*used}) <= workers
+    assert not any(copy.exists() for copy in used)
