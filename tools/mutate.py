@@ -383,7 +383,7 @@ def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[
     """
     from unseen import read
 
-    modules, _, tests = read(folder)
+    modules, _, tests, ran = read(folder)
     entered = Counter(test for found in tests.values() for test in found)
     functions: dict[tuple[str, str], set[str]] = {}
     for (module, number), found in tests.items():
@@ -409,9 +409,7 @@ def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[
         near = [name for name in quick if name.startswith(own)]
         far = [name for name in quick if not name.startswith(own)]
         first = near[:most] + far[: most - len(near[:most])]
-        new = sorted(
-            name for name in there if name not in entered and name.startswith((*own, "tests/contract", *files))
-        )
+        new = sorted(name for name in there - ran if name.startswith((*own, "tests/contract", *files)))
         older = [name for name in near + far if name not in set(first)] + sorted(beside - set(new)) + sorted(slow)
         return [first, new + older] if first else [new + older, []]
 

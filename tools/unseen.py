@@ -42,7 +42,6 @@ PACKAGE = Path(os.environ.get("ISTHMUS_UNSEEN_PACKAGE", ROOT / "src" / "isthmus"
 KEPT = "ISTHMUS_UNSEEN"  # names the folder in the environment, also of child processes
 NAME = "__seen__"
 COMPARED = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge"}
-TESTS_KEPT = 200  # per function and process
 FLUSHED_EVERY = 1.0  # seconds
 
 _test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]  # a child belongs to the test that started it
@@ -179,7 +178,7 @@ class Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] != "isthmus":
+        if name.partition(".")[0] != "isthmus" or name.endswith("__main__"):  # a program is not run by its loader
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and str(spec.origin).startswith(str(PACKAGE)) and str(spec.origin).endswith(".py"):
@@ -201,6 +200,7 @@ def install() -> None:
 def pytest_runtest_logstart(nodeid, location):
     global _test
     _test = nodeid
+    _write(f"\t\t@{nodeid}\n")
 
 
 # -- what is written into the package -------------------------------------------------------------------------------
@@ -386,27 +386,28 @@ def run(folder: Path, tests: list[str], workers: str) -> int:
     return subprocess.run([*command, "--no-loadscope-reorder", "-q", "--tb=line", *tests], env=env, cwd=ROOT).returncode
 
 
-def read(folder: Path) -> tuple[dict, dict, dict]:
-    """Places by module, facts by place, tests by function."""
+def read(folder: Path) -> tuple[dict, dict, dict, set]:
+    """Places by module, facts by place, tests by function, and all tests that ran."""
     modules = {path.name[:-5]: json.loads(path.read_text()) for path in (folder / "code").glob("*.json")}
-    facts, tests = defaultdict(set), defaultdict(set)
+    facts, tests, ran = defaultdict(set), defaultdict(set), set()
     for path in (folder / "facts").glob("*.txt"):
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             module, _, rest = line.partition("\t")
             place, _, fact = rest.partition("\t")
             if fact.startswith("@"):
-                facts[module, int(place)].add("ok")
-                tests[module, int(place)].add(
-                    re.sub(r"@[\w/]+$", "", fact[1:])
-                )  # the group that xdist writes behind it
+                test = re.sub(r"@[\w/]+$", "", fact[1:])  # without the group that xdist writes behind it
+                ran.add(test)
+                if place:
+                    facts[module, int(place)].add("ok")
+                    tests[module, int(place)].add(test)
             elif place:
                 facts[module, int(place)].add(fact)
-    return modules, facts, tests
+    return modules, facts, tests, ran
 
 
 def blind(folder: Path) -> list[tuple]:
     """(file, line, kind, text, function, what was seen) of each blind place."""
-    modules, facts, _ = read(folder)
+    modules, facts, *_ = read(folder)
     found = []
     for module, known in sorted(modules.items()):
         for number, (line, _, kind, text, around) in enumerate(known["places"]):
