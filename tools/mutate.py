@@ -721,8 +721,9 @@ def main() -> int:
             try_quickly(mutant, copy, own, options.quick, options.most)
         else:
             first, rest = by_line(mutant) if by_line else (own, [])
+            near, far = rest[: 3 * options.most], rest[3 * options.most :]  # longest files begin, whatever is asked
             # The room's own tests last: a line that is run once and kept leaves its trace with one test only.
-            try_in_turn(mutant, copy, [first, options.also, rest, own if by_line else []], options.limit)
+            try_in_turn(mutant, copy, [first, options.also, near, far, own if by_line else []], options.limit)
 
     for place, mutant in enumerate(in_copies(chosen, ask, options.workers), 1):
         print(_line(place, mutant), flush=True)

@@ -270,6 +270,18 @@ def test_what_became_of_the_expectation():
     assert "expected" not in str(check_labels(["a"] * 9, [0], ["a"]))
 
 
+def test_answered_documents_move_the_interval_and_leave_it_as_wide():
+    """Of 100 documents 40 are answered, 36 of them right now; the other 60 are right to 80 %, from 70 to 85."""
+    found = replace(check_labels(["a"] * 100, [0], ["a"]), accuracy=0.8, low=0.7, high=0.85)
+    moved = found.with_answered(36, 40, 1)
+    assert (moved.accuracy, moved.low, moved.high) == pytest.approx((0.84, 0.74, 0.89))
+    # What is known to be right is a floor, and everything a ceiling: 90 and all of the ten others.
+    moved = found.with_answered(90, 90, 1)
+    assert (moved.accuracy, moved.low, moved.high) == pytest.approx((0.98, 0.9, 1.0))
+    # Twenty that hands alone answered, three quarters of them rightly.
+    assert found.with_answered(36, 40, 1, 20, 0.75).accuracy == pytest.approx((36 + 15 + 0.8 * 40) / 100)
+
+
 # -- the table that goes out and comes back ---------------------------------------------------------------------------
 
 TEXTS = ["kind staff", "high price", "rude staff", "fair price"]

@@ -9,7 +9,7 @@ from isthmus.choose.combined import add_named_classes, add_names
 from isthmus.choose.names import NamedClasses, check_names_alone, in_other_script, why_names_stay_out
 from isthmus.choose.texts import TransferTexts
 from isthmus.classify.names.settling import NameAgreement
-from isthmus.exceptions import UsageError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import FunctionEmbedder
 
 TOPICS = ["sport", "business"]
@@ -75,6 +75,15 @@ def test_named_classes_next_to_those_of_the_source():
     assert "C13" in found.classes
     assert "goes by its labelled documents alone" in found.warnings()[0]["message"]
     assert "No word of the class 'sport'" in found.warnings(["sport"])[1]["message"]
+
+
+def test_classes_that_are_numbers_are_described_and_none_is_added():
+    """Numbers forbid a new class, not words about those that the source has."""
+    found = NamedClasses.of({1: "court judge", 2: "goal team"}, [1, 2, 2])
+    assert found.added == []
+    assert found.descriptions == {1: "court judge", 2: "goal team"}
+    with pytest.raises(DataError, match="'law' is a new class, and the source's classes are numbers"):
+        NamedClasses.of({1: "court judge", "law": "crime"}, [1, 2, 2])
 
 
 def test_words_of_added_classes_describe_them_and_the_others_stay_words():

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
+import isthmus
 from isthmus import StringKernel, TransductiveKernelClassifier
 from isthmus.classify import rules
 from isthmus.classify.strings import classifier
@@ -384,3 +385,14 @@ def test_the_root_of_a_kernel_of_repeated_rows_undoes_what_there_is():
     root = inverse_root(K)
     np.testing.assert_allclose(K @ root @ root @ K, K, atol=1e-9, err_msg="K K⁺ K = K")
     assert np.abs(root).max() < 10, "the direction that the rows lack is left out"
+
+
+@pytest.mark.parametrize("number", [1, 5])  # a few are compared in another way than many
+def test_short_texts_of_the_fit_are_not_said_again_of_later_ones(number):
+    source = ["good plot and fine acting", "bad plot and dull acting", "fine good story", "dull bad story"] * 3
+    target = ["good knife, fine edge", "bad knife, dull edge", "x", "fine pan", "dull pan"]
+    with pytest.warns(IsthmusWarning, match="1 of 17 texts are shorter than the shortest n-gram"):
+        result = isthmus.label(source, list("pnpn") * 3, target, method="strings", embed=False)
+    assert result.label_new(["a good pan indeed"] * number).labels.tolist() == ["p"] * number
+    with pytest.warns(IsthmusWarning, match=f"1 of {number + 1} texts are shorter"):
+        result.label_new(["a good pan indeed"] * number + ["y"])
