@@ -109,7 +109,7 @@ def test_refusals_are_one_sentence_and_leave_nothing(folder, capsys, case):
 
 def test_doubtful_source_labels_go_out_to_a_person_and_back(folder, capsys):
     rows = [f"{i},{text} {'again' * (i % 7 == 0)},{label}" for i, (text, label) in enumerate(ENGLISH)]
-    rows[4] = rows[4].replace(",staff", ",price")
+    rows[4] = rows[4].replace(",staff", ",price").replace("4,", "4,=", 1)
     Path("noisy.csv").write_text("id,comment,category\n" + "\n".join(rows) + "\n", encoding="utf-8")
     assert run_command(["diagnose", "noisy.csv", "target.csv", "--review-source", "doubt.csv"]) == 0
     talk = capsys.readouterr()
@@ -117,6 +117,7 @@ def test_doubtful_source_labels_go_out_to_a_person_and_back(folder, capsys):
     header, *listed = Path("doubt.csv").read_text(encoding="utf-8").splitlines()
     assert header == "document,id,text,label,suggested,support,for_label,for_suggested,true_label"
     assert [line.split(",")[0] for line in listed] == ["5"], "one label was put wrong, that of the fifth document"
+    assert "'=the staff" in listed[0], "a spreadsheet would run it"
     Path("doubt.csv").write_text(f"{header}\n{listed[0]}staff\n", encoding="utf-8")
     label = ["label", "noisy.csv", "target.csv", "--method", "nbc", "-o", "out.csv", "--save", "run.isthmus", "--quiet"]
     assert run_command(label) == 0
