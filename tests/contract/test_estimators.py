@@ -3,18 +3,23 @@
 import importlib
 import inspect
 import pkgutil
+from copy import deepcopy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isthmus
+from isthmus import SourceOnlyClassifier
 from isthmus.base import TransferClassifier
 from isthmus.estimator_checks import (
     check_every_parameter_has_a_rule,
     check_refuses_nonsense_parameters,
+    first_difference,
     transfer_checks,
 )
 from isthmus.exceptions import UsageError
@@ -168,6 +173,39 @@ def test_sentences(model, given, expected):
         model.fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
     assert str(caught.value) == f"{type(model).__name__} got {given}; expected {expected}."
     assert caught.value.code == "bad-parameter"
+
+
+SPARSE = sp.csr_array([[1.0, 0.0], [0.0, 2.0]])
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (SPARSE, sp.csr_array([[1.0, 0.0], [0.0, 3.0]])),
+        (SPARSE, sp.csr_array([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])),
+        (SPARSE, SPARSE.toarray()),
+        (np.array([1.0, np.nan]), np.array([1.0, 2.0])),
+        (np.array([1.0, 2.0]), np.array([[1.0, 2.0]])),
+        (np.array([1, 2]), [1, 2]),
+        (np.array(["a", None], object), np.array(["a", "b"], object)),
+        ({"a": np.zeros(2)}, {"a": np.ones(2)}),
+        ({"a": 1}, {"b": 1}),
+        ([1.0, 2.0], [1.0]),
+        ((0, {"a": SPARSE}), (0, {"a": SPARSE * 2})),
+        (1.0, float("nan")),
+        (SourceOnlyClassifier(), SourceOnlyClassifier().fit([[0.0], [1.0], [1.0]], [0, 1, -1])),
+        (SimpleNamespace(a=1), SimpleNamespace(a=2)),
+        ("text", b"text"),
+    ],
+    ids="sparse,columns,dense,nan,shape,list,objects,arrays,keys,length,nested,float,fitted,held,text".split(","),
+)
+def test_what_differs_after_two_fits_is_named(one, other):
+    """By this the checks compare two fits: same seed, other rows order, a fit repeated."""
+    first, second = (SimpleNamespace(same_=3, found_=value, _hidden_=value) for value in (one, other))
+    assert first_difference(first, second) == "found_"
+    assert first_difference(second, first) == "found_"
+    assert first_difference(first, SimpleNamespace(**deepcopy(vars(first)))) is None
+    assert first_difference(first, SimpleNamespace(same_=3)) == "the set of attributes (found_)"
 
 
 def test_there_are_estimators_to_check():

@@ -93,6 +93,7 @@ def test_verdicts_are_recognised(classes, positive):
         ["bad", "very bad"],
         ["3 stars", "★★★"],
         ["1 star", "11 stars"],
+        ["1 star hotel", "2 stars hotel"],  # a number, a unit, and something else
         ["", "★★"],
         [],
     ],
