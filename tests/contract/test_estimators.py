@@ -197,7 +197,7 @@ SPARSE = sp.csr_array([[1.0, 0.0], [0.0, 2.0]])
         (SimpleNamespace(a=1), SimpleNamespace(a=2)),
         ("text", b"text"),
     ],
-    ids="sparse,columns,dense,nan,shape,list,objects,arrays,keys,length,nested,float,fitted,held,text".split(","),
+    ids=range(15),
 )
 def test_what_differs_after_two_fits_is_named(one, other):
     """By this the checks compare two fits: same seed, other rows order, a fit repeated."""
