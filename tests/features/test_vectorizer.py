@@ -110,6 +110,12 @@ def test_chinese_bigrams_ignore_segmentation_and_stop_at_punctuation():
     assert (X[0] != X[1]).nnz == 0
 
 
+def test_binary_rows_hold_one_for_each_term_that_occurs():
+    vectorizer = TextVectorizer(min_df=1, weighting="binary")
+    assert vectorizer.fit_transform(["good good plot", "bad plot plot"]).toarray().tolist() == [[0, 1, 1], [1, 0, 1]]
+    assert vectorizer.transform(["good good good"]).toarray().tolist() == [[0, 1, 0]]
+
+
 @pytest.mark.parametrize("texts", [ENGLISH, ["北京天气", "天气很好", "股票上涨"]])
 @pytest.mark.parametrize("weighting", ["counts", "binary", "tfidf"])
 def test_transform_repeats_fit_transform(texts, weighting):

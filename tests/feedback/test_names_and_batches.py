@@ -61,6 +61,10 @@ def test_a_rename_changes_names_alone_and_back_restores_everything(labelling, ta
     np.testing.assert_array_equal(renamed.needs_review, result.needs_review)
     assert renamed.expected_accuracy == result.expected_accuracy
     assert renamed.history == result.history
+    assert bool(result.opinions) == after_answers, "one method alone is asked what others say once answers came"
+    for method, part in (result.opinions or {}).items():
+        said = [NAMES.get(name, name) for name in result.classes[part.argmax(axis=1)]]
+        assert renamed.classes[renamed.opinions[method].argmax(axis=1)].tolist() == said, method
     back = renamed.rename_classes(BACK)
     assert back.labels.tolist() == result.labels.tolist()
     assert back.classes.tolist() == result.classes.tolist()
