@@ -87,6 +87,7 @@ _ORDERING = ("sorted", "set", "frozenset", "unique")
 _ALIKE = ({"source", "target"}, {"first", "last"}, {"low", "high"}, {"left", "right"}, {"before", "after"},
           {"old", "new"}, {"rows", "columns"}, {"start", "stop"}, {"first", "second"})  # fmt: skip
 _COMMUTING = {*_NAMES, "clip", "array_equal", "isclose", "allclose", "union1d", "intersect1d"}  # either order
+_ALL_TOGETHER = "tests/test_collection_order.py"  # about a whole run; fails where single tests are asked
 _SLOW = ("browser", "postgresql", "crashes", "dask")  # tests asked last
 
 
@@ -102,6 +103,7 @@ class Mutant:
     status: str = ""
     seconds: float = 0.0
     source: str = ""
+    by: str = ""  # the test that noticed
 
 
 @dataclass(frozen=True)
@@ -511,7 +513,7 @@ def _collected() -> set[str]:
     """Tests that exist now: a record may name some that are gone since."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return {line for line in found.stdout.splitlines() if "::" in line}
+    return {line for line in found.stdout.splitlines() if "::" in line and not line.startswith(_ALL_TOGETHER)}
 
 
 def _places(mutant: Mutant) -> Iterator[tuple[Path, int]]:
@@ -551,7 +553,7 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, endle
     began = time.monotonic()
     path.write_text(mutant.source, encoding="utf-8")
     try:
-        mutant.status = _run(copy, tests, limit)
+        mutant.status, mutant.by = _run(copy, tests, limit)
     finally:
         path.write_text(original, encoding="utf-8")
         os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -559,23 +561,27 @@ def try_mutant(mutant: Mutant, copy: Path, tests: list[str], limit: float, endle
         if "@compiled" in original and kept.exists():  # functions compiled from the original, not from the mutant
             shutil.rmtree(path.parent / "__pycache__", ignore_errors=True)
             shutil.copytree(kept, path.parent / "__pycache__")
-    if endless and mutant.status == "limit" and _run(copy, tests, limit / 2) == "survived":
-        mutant.status = "killed"
+    if endless and mutant.status == "limit" and _run(copy, tests, limit / 2)[0] == "survived":
+        mutant.status, mutant.by = "killed", "an endless loop"
     mutant.seconds = round(mutant.seconds + time.monotonic() - began, 1)
+    if mutant.by in tests and _run(copy, [mutant.by], limit)[0] != "survived":  # it fails without the change, too
+        try_mutant(mutant, copy, [test for test in tests if test != mutant.by], limit, endless)
 
 
-def _run(copy: Path, tests: list[str], limit: float) -> str:
-    """What the tests say of the copy as it is: "survived", "killed", "not run" or "limit"."""
+def _run(copy: Path, tests: list[str], limit: float) -> tuple[str, str]:
+    """What the tests say of the copy as it is: "survived", "killed", "not run" or "limit"; and which of them failed."""
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *tests]
     try:
         done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
-        return "limit"
+        return "limit", ""
     if any(sign in done.stdout + done.stderr for sign in ("while loading conftest", "ERROR collecting")):
-        return "killed"  # the package cannot be loaded any more; 4 is what pytest says of that, too
+        return "killed", "loading"  # the package cannot be loaded any more; 4 is what pytest says of that, too
     # 4 and 5: pytest has found no such test, which says nothing about the mutant.
-    return {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
+    status = {0: "survived", 4: "not run", 5: "not run"}.get(done.returncode, "killed")
+    failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - |$)", done.stdout, flags=re.MULTILINE)
+    return status, failed[1] if failed and status == "killed" else ""
 
 
 def try_in_turn(mutant: Mutant, copy: Path, stages: list[list[str]], limit: float) -> None:
@@ -654,7 +660,7 @@ def _as_key(name: str, mutant: Mutant, test: str) -> str:
 
 def _pass_unchanged(tests: list[str], limit: float) -> bool:
     """Whether the tests pass, or are still at it, without any change."""
-    return _run(ROOT / "src", tests, limit) in ("survived", "limit")
+    return _run(ROOT / "src", tests, limit)[0] in ("survived", "limit")
 
 
 def try_quickly(mutant: Mutant, copy: Path, tests: list[str], seconds: float, most: int) -> None:

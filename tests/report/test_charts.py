@@ -207,6 +207,18 @@ def test_cells_are_in_order_and_coloured_around_zero_where_asked():
     assert marks(draw(none, spec | {"value_format": "d"}).to_dict()) == ["rect"], "nothing to write"
 
 
+@pytest.mark.parametrize(
+    ("columns", "rows", "size"), [(1, 1, (80, 80)), (4, 10, (176, 300)), (12, 3, (528, 90)), (30, 20, (560, 480))]
+)
+def test_a_heatmap_grows_with_its_cells_and_ends_at_a_page(columns, rows, size):
+    cells = [{"x": f"x{x}", "y": f"y{y}", "n": 1} for x in range(columns) for y in range(rows)]
+    spec = {"kind": "heatmap", "x": "x", "y": "y", "value": "n"}
+    drawn = draw(cells, spec).to_dict()
+    assert (drawn["width"], drawn["height"]) == size
+    asked = draw(cells, spec | {"width": 99, "height": 98}).to_dict()
+    assert (asked["width"], asked["height"]) == (99, 98)
+
+
 def test_whether_an_axis_has_names_or_numbers():
     rows = [{"flag": i % 2 == 0, "half": i + 0.5, "few": i, "many": 10 * i, "none": None, "y": 1} for i in range(3)]
 
