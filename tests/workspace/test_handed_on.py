@@ -14,7 +14,7 @@ from isthmus.api.label import label
 from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError
 from isthmus.request import LabelRequest
-from isthmus.workspace import work
+from isthmus.workspace import work, worker
 from isthmus.workspace.documents import LabelStore
 from isthmus.workspace.running import _summarize, do_run, review_order
 from isthmus.workspace.schema import PREDICTIONS
@@ -305,3 +305,14 @@ def test_reasons_and_draws_stay_with_the_documents_that_are_asked():
     assert (rank.tolist(), why) == ([3, 0, 2, 1], {}), "nothing is asked"
     nothing = SimpleNamespace(texts=[], confidence=np.zeros(0), needs_review=np.zeros(0, dtype=bool), ask=None)
     assert review_order(nothing)[0].tolist() == [], "a target without a document"
+
+
+def test_progress_is_noted_twice_a_second_and_with_every_new_phase(monkeypatch):
+    """Each note is written into the database: a run tells a thousand times how far it is."""
+    noted, clock = [], iter([100.0, 100.1, 100.49, 100.5, 100.6, 100.7, 101.5])
+    jobs = SimpleNamespace(progress=lambda job, said: noted.append((said["phase"], said["done"])))
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    told = worker._Listener(SimpleNamespace(jobs=jobs), SimpleNamespace(id="job"), lambda: False)
+    for phase, done in [("read", 1), ("read", 2), ("read", 3), ("read", 4), ("fit", 1), ("fit", 2), ("fit", 3)]:
+        told({"phase": phase, "done": done, "total": 9})
+    assert noted == [("read", 1), ("read", 4), ("fit", 1), ("fit", 3)]
