@@ -154,15 +154,11 @@ def flush() -> None:
 class Loader(SourceFileLoader):
     """Compiles the module with recorders in it, once for all processes."""
 
-    def exec_module(self, module):
-        module.__dict__[NAME] = Recorder(module.__name__)
-        super().exec_module(module)
-
     def get_code(self, fullname):
         kept = Path(os.environ[KEPT]) / "code" / fullname
         if not kept.exists():
             text = Path(self.path).read_text(encoding="utf-8")
-            tree, places = transform(text)
+            tree, places = transform(text, fullname)
             code = compile(tree, self.path, "exec", dont_inherit=True)
             kept.with_suffix(kept.suffix + ".json").write_text(
                 json.dumps({"file": str(Path(self.path).relative_to(PACKAGE)), "places": places})
@@ -178,7 +174,7 @@ class Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name.partition(".")[0] != "isthmus" or name.endswith("__main__"):  # a program is not run by its loader
+        if name.partition(".")[0] != "isthmus":
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and str(spec.origin).startswith(str(PACKAGE)) and str(spec.origin).endswith(".py"):
@@ -206,12 +202,21 @@ def pytest_runtest_logstart(nodeid, location):
 # -- what is written into the package -------------------------------------------------------------------------------
 
 
-def transform(text: str) -> tuple[ast.Module, list]:
+def transform(text: str, module: str) -> tuple[ast.Module, list]:
     """The module with recorders, and its places: line, column, kind, the text there, the function around it."""
     tree = ast.parse(text)
     written = Written(text)
     tree = written.visit(tree)
+    # By the module itself, not by its loader: a program (python -m) is loaded without it.
+    recorder = ast.parse(f"import unseen\n{NAME} = unseen.Recorder({module!r})\ndel unseen").body
+    tree.body[_opening(tree) : _opening(tree)] = recorder
     return ast.fix_missing_locations(tree), written.places
+
+
+def _opening(tree: ast.Module) -> int:
+    """How many statements must stay first: what the module says of itself, and what it takes from the future."""
+    documented = ast.get_docstring(tree, clean=False) is not None
+    return documented + sum(isinstance(part, ast.ImportFrom) and part.module == "__future__" for part in tree.body)
 
 
 class Written(ast.NodeTransformer):
