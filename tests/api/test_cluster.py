@@ -107,6 +107,23 @@ def test_collections_of_the_source_stay_apart():
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+def test_the_worth_of_several_sources_is_estimated_wherever_texts_without_a_group_stand():
+    """Each text that has a group is compared within its own collection, also where others stand before it."""
+    source, target, _ = load_sample()
+    texts, groups = source.texts[:240], list(source.labels[:240])
+    collections = [1 + (group in set(groups[:3])) for group in groups]
+    alone = {"texts": texts[:40], "groups": [None] * 40, "collections": [2] * 40}
+    grouped = {"texts": texts[40:], "groups": groups[40:], "collections": collections[40:]}
+    found = []
+    for parts in ((grouped, alone), (alone, grouped)):
+        given = [sum((part[name] for part in parts), []) for name in ("texts", "groups", "collections")]
+        result = isthmus.cluster(*given[:2], target.texts[:200], source_collections=given[2])
+        assert result.guidance_estimate is not None
+        found.append(result.guidance_estimate)
+    assert found[0] == found[1]
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
 def test_groups_of_one_name_in_two_sources_make_no_more_clusters():
     source, target, _ = load_sample()
     texts = source.texts[:300], source.labels[:300], target.texts[:300]

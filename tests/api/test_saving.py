@@ -76,6 +76,16 @@ def test_later_texts_get_confidence_and_review():
     assert later.columns()["text"] == [*LATER, ""]
 
 
+def test_nothing_that_was_found_out_about_the_earlier_texts_is_said_of_later_ones():
+    """A check of other documents would show its accuracy as that of the later ones."""
+    taught = label("auto").teach(["staff", "price", None, None])
+    taught.check([3, 4], ["staff", "price"])
+    later = taught.label_new(LATER)
+    for name in ("answers", "learned", "before", "checked", "expected_accuracy", "opinions", "vote"):
+        assert getattr(taught, name) is not None, name
+        assert getattr(later, name) is None, name
+
+
 def test_later_texts_that_the_model_knows_nothing_of_are_said(tmp_path):
     result = label()
     with pytest.warns(IsthmusWarning, match="knows in 2 of 3 new texts") as caught:

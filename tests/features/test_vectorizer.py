@@ -315,13 +315,20 @@ def test_pairs_of_texts_and_sequences_are_kept_in_four_bytes():
 
 
 def test_what_readers_share_goes_by_all_that_they_ask_for():
-    texts = ["kind staff", "rude staff", "staff and price"]
+    texts = ["kind staff staff", "rude staff", "staff and price"]
     asked = [{}, {"max_df": 0.5}, {"min_df": 2}, {"stop_words": ["price"]}, {"stem": False}, {"ngram_range": (1, 2)}]
+    weighed = [{"weighting": "tfidf"}, {"weighting": "binary"}, {"sublinear": True}]
+    asked += [*weighed, {"weighting": "tfidf", "sublinear": True}, {"weighting": "tfidf", "min_df": 2}]
+
+    def read(one):
+        vectorizer = TextVectorizer(**{"min_df": 1, "language": "en"} | one)
+        rows = vectorizer.fit_transform(texts)
+        return vectorizer.feature_names_.tolist(), rows.toarray().tolist()
+
     with sharing():
-        together = [TextVectorizer(**{"min_df": 1, "language": "en"} | one).fit(texts) for one in asked]
+        together = [read(one) for one in asked]
     for one, found in zip(asked, together, strict=True):
-        alone = TextVectorizer(**{"min_df": 1, "language": "en"} | one).fit(texts)
-        assert found.feature_names_.tolist() == alone.feature_names_.tolist(), one
+        assert found == read(one), one
 
 
 def test_fitted_again_a_vectoriser_knows_its_new_words_alone():
