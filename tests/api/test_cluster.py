@@ -115,9 +115,10 @@ def test_the_worth_of_several_sources_is_estimated_wherever_texts_without_a_grou
     alone = {"texts": texts[:40], "groups": [None] * 40, "collections": [2] * 40}
     grouped = {"texts": texts[40:], "groups": groups[40:], "collections": collections[40:]}
     found = []
-    for parts in ((grouped, alone), (alone, grouped)):
-        given = [sum((part[name] for part in parts), []) for name in ("texts", "groups", "collections")]
-        result = isthmus.cluster(*given[:2], target.texts[:200], source_collections=given[2])
+    for first, last in ((grouped, alone), (alone, grouped)):
+        given = {name: first[name] + last[name] for name in first}
+        where = {"source_collections": given.pop("collections")}
+        result = isthmus.cluster(*given.values(), target.texts[:200], **where)
         assert result.guidance_estimate is not None
         found.append(result.guidance_estimate)
     assert found[0] == found[1]
