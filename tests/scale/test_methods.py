@@ -271,3 +271,26 @@ def test_a_vote_is_made_as_sure_as_is_expected_by_documents_outside_new_groups(m
     for name, probabilities, *_ in given:
         np.testing.assert_allclose(probabilities, rows, err_msg=f"{name}: the first and the last document")
     assert given[1][2] == ["staff", "price"]
+
+
+def test_labels_of_a_vote_follow_the_shares_and_the_estimate_goes_by_documents_outside_new_groups(monkeypatch):
+    """By hand: price counts three times as much, so the second document moves from staff to price."""
+    given = {}
+    monkeypatch.setattr(trust_module, "outside_groups", lambda judge, n: np.array([True, False, True]))
+    monkeypatch.setattr(trust_module, "share_factors", lambda *given: np.array([3.0, 1.0]))
+    monkeypatch.setattr(trust_module, "sharpness_for", lambda *given: 1.0)
+    monkeypatch.setattr(trust_module, "shift_for", lambda *given: None)
+    monkeypatch.setattr(
+        trust_module, "moved_to", lambda expected, sure, n: given.update(sure=sure, classes=n) or expected
+    )
+    monkeypatch.setattr(trust_module, "_assessed", lambda trust, sample, labels, p: (trust, labels.tolist(), p))
+    candidates = SimpleNamespace(
+        scorer=SimpleNamespace(novelty=None), estimate=lambda *given: AccuracyEstimate(0.8, 0.7, 0.9)
+    )
+    before = np.array([[0.2, 0.8], [0.4, 0.6], [0.5, 0.5]])
+    sample = trust_module.Sample(["kind"], ["staff"], ["a", "b", "c"], np.array(["price", "staff"]))
+    trust, labels, after = trust_module.weigh_vote(sample, np.log(before), candidates, 500)
+    assert labels == ["staff", "price", "price"]
+    np.testing.assert_allclose(after, [[3 / 7, 4 / 7], [2 / 3, 1 / 3], [3 / 4, 1 / 4]])
+    assert given == {"sure": pytest.approx((4 / 7 + 3 / 4) / 2), "classes": 2}, "of the first and the last document"
+    np.testing.assert_allclose(trust.offsets, np.log([3.0, 1.0]))
