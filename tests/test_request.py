@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.main import get_command
 
+import isthmus
 from isthmus.cli.app import make_app
 from isthmus.exceptions import UsageError
 from isthmus.request import GROUPS, ClusterRequest, LabelRequest
@@ -47,6 +48,18 @@ def test_functions_that_read_in_blocks_show_the_options_of_the_request(kind, fun
     for name in ("metod", "answers", "quiet"):
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{name}'"):
             function("s.csv", "t.csv", "o.csv", **{name: True})
+
+
+@pytest.mark.parametrize(("kind", "function"), [(LabelRequest, isthmus.label), (ClusterRequest, isthmus.cluster)])
+def test_python_and_the_command_do_the_same_where_nothing_is_said(kind, function):
+    usual = {
+        spec.key: (None if spec.many else spec.default) if spec.usual is None else spec.usual
+        for spec in kind.options().values()
+    }
+    shown = {name: parameter.default for name, parameter in inspect.signature(function).parameters.items()}
+    assert {"random_state", "analyzer", "min_df", "language"} <= usual.keys() & shown.keys()
+    for name in usual.keys() & shown.keys():
+        assert shown[name] == usual[name], name
 
 
 def test_groups_stand_in_the_order_of_help_texts():

@@ -15,7 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import isthmus
 from isthmus import SourceOnlyClassifier
+from isthmus._progress import listen
 from isthmus.base import TransferClassifier
+from isthmus.corpus import make_shifted_texts
 from isthmus.estimator_checks import (
     check_every_parameter_has_a_rule,
     check_refuses_nonsense_parameters,
@@ -23,6 +25,7 @@ from isthmus.estimator_checks import (
     transfer_checks,
 )
 from isthmus.exceptions import UsageError
+from isthmus.features import TextVectorizer
 from isthmus.pipeline import TransferPipeline
 
 
@@ -81,6 +84,26 @@ def test_scikit_learn_contract(estimator, check):
 )
 def test_transfer_contract(cls, check):
     check(quick(cls))
+
+
+# What stops as soon as it changes nothing more tells of fewer steps than it might have made.
+STOPS_EARLY = {"FactorDualClassifier", "TrAdaBoostClassifier"}
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+@pytest.mark.parametrize("cls", transfer_estimators())
+def test_a_fit_tells_how_far_it_is_until_it_is_over(cls):
+    made = make_shifted_texts(60, 50, n_classes=2, random_state=3)
+    texts = get_tags(cls()).input_tags.string
+    heard = {}
+    with listen(lambda event: heard.setdefault(event["phase"], []).append((event["done"], event["total"]))):
+        quick(cls).fit(made.texts if texts else TextVectorizer(min_df=1).fit_transform(made.texts),
+                       made.labels, sample_domain=made.sample_domain)  # fmt: skip
+    for phase, steps in heard.items():
+        done, totals = [step for step, _ in steps], {total for _, total in steps}
+        assert len(totals) == 1, f"{phase}: {steps}"
+        assert done == sorted(done), f"{phase}: {steps}"
+        assert done[-1] == totals.pop() or cls.__name__ in STOPS_EARLY, f"{phase}: {steps}"
 
 
 def other_estimators():
