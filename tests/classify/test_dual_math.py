@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isthmus.classify.dual.base import moments
 from isthmus.classify.dual.factorisation import FactorFit, Side, best_q, fit_factor, label_loss, objective, parabola
 from isthmus.classify.dual.kernels import (
     GaussianKernel,
@@ -73,6 +74,23 @@ def test_both_solvers_solve_equation_4(seed, kind, power):
         literal += 0.5 * np.sum(given_.weights[:, None] * (f - given_.targets) ** 2)
         assert found.history[-1] == pytest.approx(literal, rel=1e-7)
     np.testing.assert_allclose(given_.kernel(given_.targets), K @ given_.targets, atol=1e-12)
+
+
+def test_the_direct_way_needs_one_step_where_gradients_need_many():
+    given_ = problem(0, "gaussian", 1)
+    direct = solve_manifold(given_, solver="direct", max_iter=1)
+    gradients = solve_manifold(given_, solver="cg", max_iter=1)
+    assert (direct.converged, direct.n_iter, len(direct.history)) == (True, 1, 2)
+    assert not gradients.converged
+    assert direct.history[-1] < gradients.history[-1]
+
+
+def test_a_score_that_differs_by_rounding_alone_is_left_where_it_is():
+    """Divided by its deviation it would become noise as large as the scores of the other classes."""
+    values = np.array([[1e6, 3.0], [1e6 + 1e-9, 5.0], [1e6, 7.0]])
+    mean, deviation = moments(values, True)
+    np.testing.assert_allclose(mean, [1e6, 5.0])
+    np.testing.assert_allclose(deviation, [1.0, np.sqrt(8 / 3)])
 
 
 @pytest.mark.parametrize("loss", ["hinge", "logistic"])
@@ -216,12 +234,12 @@ def test_influence_of_a_label_is_what_the_label_does():
     given_ = problem(5)
     values = solve_manifold(given_, solver="direct").values
     word = int(np.flatnonzero(given_.weights[N:] == 0)[0])
-    moments = np.zeros(M), np.ones(M)
+    as_they_are = np.zeros(M), np.ones(M)
     rows = np.arange(N)
     for label in range(M):
         chances = np.eye(M)[[label]]
         flips, change = word_influence(
-            given_, values, np.array([word]), chances, rows, moments, tol=1e-12, max_iter=2000
+            given_, values, np.array([word]), chances, rows, as_they_are, tol=1e-12, max_iter=2000
         )[0]
         targets, weights = given_.targets.copy(), given_.weights.copy()
         targets[N + word, label], weights[N + word] = 1.0, 1.0

@@ -153,7 +153,7 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
                 "word": str(names[word]),
                 "cluster": int(cluster),
                 "class": as_python(model.classes_[code]),
-                "share": float(share[word] / share.sum()),
+                "share": float(share[word]),
                 "companions": names[companions].tolist(),
             }
         )
