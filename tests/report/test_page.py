@@ -584,8 +584,11 @@ def test_of_many_classes_one_document_each_is_quoted(n, quotes):
     labels = [name for name in names for _ in range(4)]
     result = isthmus.label(source, labels, [f"{text} now" for text in source], method="nbc")
     result.needs_review[:] = np.arange(len(result.texts)) % 4 > 1
+    result.descriptions = {"class 1": "what was said of it"}
     target = Collection.from_texts(result.texts)
     cards = class_cards(result, Words(result), class_table(result), target)
+    said = {card["class"]: card["description"] for card in cards}
+    assert said == dict.fromkeys(names, "") | result.descriptions
     assert {(len(card["sure"]), len(card["doubtful"])) for card in cards} == {(quotes, quotes)}
     for card in cards:
         assert {shown["label"] for shown in card["sure"] + card["doubtful"]} == {card["class"]}
