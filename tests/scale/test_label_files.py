@@ -583,6 +583,7 @@ def test_blocks_and_memory_mark_the_same_documents(tmp_path, in_both, method, bu
     marks = np.array(table["needs_review"]) == "True"
     assert marks.sum() == memory.needs_review.sum(), "blocks and memory send other numbers of documents to review"
     np.testing.assert_array_equal(marks, memory.needs_review)
+    assert table["review_reason"] == memory.review_reason.tolist()
     assert [row["topic"] for row in blocks.warnings] == [row["topic"] for row in memory.warnings]
     assert blocks.expected_accuracy == memory.expected_accuracy
     for found, wanted in zip(blocks.class_shares, memory.class_shares(), strict=True):

@@ -72,15 +72,16 @@ def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_
     assert label.LabelRun._weigh(asked, model) == ("tried", {"n_source": 7})
 
 
-@pytest.mark.parametrize(("sure", "limit"), [(39, STEPS + 1), (40, 9_900)])
-def test_a_handful_that_would_pass_is_reviewed_by_the_size_of_the_target_not_of_its_sample(sure, limit):
+@pytest.mark.parametrize(("sure", "too_few"), [(39, True), (40, False)])
+def test_a_handful_that_would_pass_is_reviewed_by_the_size_of_the_target_not_of_its_sample(sure, too_few):
     """Of a target of 1,000 documents fewer than 40 are a handful; of a sample of 50 only fewer than four."""
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
     counts[0, [9_900, 1_000]] = sure, 1_000 - sure
     asked = SimpleNamespace(request=LabelRequest(error_budget=0.1), n_target=1_000, target_sample=["a text"] * 50)
     trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95))
     census = counts, counts, np.array([1_000]), None
-    assert label.LabelRun._review_limits(asked, trust, census, alone=False)[0] == limit
+    limits, found = label.LabelRun._review_limits(asked, trust, census, alone=False)
+    assert (limits[0], found) == (9_900, too_few)
 
 
 def test_the_census_counts_what_may_pass_beyond_new_groups_and_unknown_texts():

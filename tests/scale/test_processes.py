@@ -35,6 +35,8 @@ def test_results_come_in_the_order_of_the_pieces_and_sums_are_whole(processes):
     assert processes.map(attrgetter("first"), GROUPS, phase="looking") == list(range(9))
     assert processes.sum(attrgetter("rows"), GROUPS, phase="counting") == 360
     assert processes.sum(attrgetter("first"), GROUPS, phase="taking the largest", add=max) == 8
+    slow = piece(eval, "__import__('time').sleep(0.3) or 'first'")
+    assert processes.map(call, [slow, piece(str, "second")], phase="waiting") == ["first", "second"]
     pids = set(processes.map(call, [piece(os.getpid)] * 2 + [piece(sleep, 0.05)] * 8, phase="asking")) - {None}
     assert os.getpid() not in pids
     assert processes.map(call, [piece(os.getpid)], phase="asking") == [os.getpid()], "one piece is not sent away"

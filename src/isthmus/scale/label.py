@@ -206,8 +206,8 @@ class LabelRun(Run[LabelRequest]):
         census = self.engine.sum(
             take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
         )
-        limits = self._review_limits(trust, census, alone=named is not None)
-        arguments = self.output, limits, self.classes, trust, self.request.budget
+        limits, too_few = self._review_limits(trust, census, alone=named is not None)
+        arguments = self.output, limits, too_few, self.classes, trust, self.request.budget
         written = self.engine.map(write_labels, self.target, self.job, *arguments, phase="writing")
         files = assemble(self.output, self.target, ADDED, self.replace)
         return self._conclude("+".join(models), trust, census, written, files)
@@ -264,19 +264,20 @@ class LabelRun(Run[LabelRequest]):
             return None
         return plain_labels(trust, self._sample_view(trust), self.target_sample, self.classes)
 
-    def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> np.ndarray:
-        """Confidences below which documents are reviewed; a warning where all of them are."""
+    def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> tuple[np.ndarray, bool]:
+        """Confidences below which documents are reviewed, and whether all are since too few would pass."""
         counts, passable, per_class, _ = census
         budget = self.request.budget
         limits = review_limits(counts, budget, trust.caution, trust.surest)
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
+        too_few = False
         if trust.expected.estimate is None:  # whatever the confidence, unless anything may be wrong
             passed = passed if budget == 1 else 0
         elif too_few_pass(passed, self.n_target):
-            limits, passed = np.full(2, STEPS + 1), 0
+            too_few, passed = True, 0
         trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
         trust.warnings += no_text_warnings(self.n_target - int(per_class.sum()), self.n_target)
-        return limits
+        return limits, too_few
 
     # -- what comes out -----------------------------------------------------------------------------------------------
 
@@ -367,6 +368,7 @@ def write_labels(
     job: Job,
     output: Output,
     limits: np.ndarray,
+    too_few: bool,
     classes: np.ndarray,
     trust: Trust,
     budget: float,
@@ -383,6 +385,7 @@ def write_labels(
         methods_disagree=low & held["disputed"],
         not_sure_enough=low,
         not_estimated=np.full(len(low), trust.expected.estimate is None),
+        too_few_are_sure=np.full(len(low), too_few),
     )
     review = reasons != ""
     if output.part(piece).is_file():  # a stopped run has written it
