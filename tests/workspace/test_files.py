@@ -275,7 +275,7 @@ def test_a_file_can_be_given_another_part_with_its_columns(place, source_csv):
     turned = ws.collections.map(found.id, text=["text"], kind="target", by=by)
     assert (turned.kind, turned.labelled) == ("target", 0)
     assert ws.documents.search(project, "clerk")[0] == 5, "the texts of a target can be searched"
-    for nothing in ([], [1]):
+    for nothing in ([], [1], ["text", 1]):
         with pytest.raises(UsageError, match="No text column is named"):
             ws.collections.map(found.id, text=nothing, by=by)
     with pytest.raises(UsageError, match="kind of the collection"):
