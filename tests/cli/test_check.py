@@ -12,6 +12,7 @@ from cli_tables import write_csv
 import isthmus
 from isthmus.choose import guaranteed
 from isthmus.cli.app import run_command
+from isthmus.corpus.read import read_table
 
 pytest.importorskip("skops")
 
@@ -365,6 +366,21 @@ def test_answered_documents_need_no_review_after_a_guarantee(folder, capsys):
 def test_a_budget_goes_with_a_number_of_documents_or_a_sample(folder, options, capsys):
     assert run_command(["check", "m.isthmus", *options]) == 2
     assert "--sample N" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_a_sample_drawn_for_a_budget_is_judged_by_the_usual_one_unless_told(folder, ending):
+    """By a table as by a saved labelling; review marks stay words in a csv file and booleans elsewhere."""
+    table, corrected = f"out.{ending}", f"kept.{ending}"
+    assert run_command(["label", "target.csv", "--model", "m.isthmus", "-o", table, "--force", "--quiet"]) == 0
+    assert run_command(["check", table, "--sample", "30", "--budget", "0.1", "-o", "few.csv", "--quiet"]) == 0
+    fill_in("few.csv", "read.csv", truth=lambda row: "staff" if "staff" in row["text"] else "price")
+    assert run_command(["check", table, "read.csv", "-o", corrected, "--quiet"]) == 0
+    passing = json.loads(Path(f"{corrected}.run.json").read_text())["check"]["guarantee"]
+    assert passing["budget"] == 0.1
+    before, after = (read_table(Path(name))["needs_review"] for name in (table, corrected))
+    assert {type(cell) for cell in after} == {type(cell) for cell in before} == {str if ending == "csv" else bool}
+    assert sum(str(cell) == "False" for cell in after) >= passing["documents"] > 0
 
 
 def test_documents_in_new_groups_cannot_pass_by_a_labelled_table(folder):

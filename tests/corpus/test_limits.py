@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from isthmus.corpus import read_collection, write_rows
+from isthmus.corpus import limits, read_collection, write_rows
 from isthmus.corpus.limits import VARIABLE, _sheet_file, gunzip, read_size, unpack_limit, unpacking_at_most
 from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.tables import long_cells, unique_names
@@ -142,6 +142,19 @@ def test_a_sheet_of_ordinary_size_is_read(tmp_path):
     assert read_collection(path).texts == ["one", ""]
     with unpacking_at_most(500):
         assert refusal(path).code == "too-large"
+
+
+@pytest.mark.parametrize("room", [0, -1])
+def test_a_workbook_may_hold_as_much_as_the_limits_say(tmp_path, monkeypatch, room):
+    """Unpacked bytes of all its parts, and cells between the first and the last."""
+    path = tmp_path / "a.xlsx"
+    path.write_bytes(workbook_with("B3"))
+    with zipfile.ZipFile(path) as book:
+        size = sum(entry.file_size for entry in book.infolist())
+    with unpacking_at_most(size + room):
+        assert read_collection(path).texts == ["one", ""] if room == 0 else refusal(path).code == "too-large"
+    monkeypatch.setattr(limits, "MOST_CELLS", 6 + room)
+    assert read_collection(path).texts == ["one", ""] if room == 0 else "stray cells" in str(refusal(path))
 
 
 SEEDS = Path(__file__).parent.parent / "fuzz" / "seeds"

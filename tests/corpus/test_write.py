@@ -198,6 +198,16 @@ def test_xlsx_has_limits(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(("sign", "most"), [("x", 32_767), ("é", 32_767), ("🚲", 16_383)])
+def test_a_cell_of_a_workbook_is_as_long_as_a_spreadsheet_reads_it(tmp_path, sign, most):
+    """A sign beyond the first plane counts as two there."""
+    path = tmp_path / "t.xlsx"
+    with pytest.raises(DataError, match="32,767 characters a cell"):
+        write_rows(path, {"text": [sign * (most + 1)]})
+    write_rows(path, {"text": [sign * most]})
+    assert read_collection(path, text="text").texts == [sign * most]
+
+
 def test_standard_output():
     out = io.BytesIO()
     write_rows("-", {"text": ["é"]}, stdout=out)
