@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 from functools import partial
 from operator import call
 from pathlib import Path
@@ -89,6 +90,23 @@ def test_what_a_worker_warns_of_is_said_by_the_run(cluster, capfd):
     with pytest.warns(UserWarning, match="An odd row"):
         assert engine.sum(call, [odd] * 30, phase="warning") == 30
     assert "odd" not in capfd.readouterr().err, "the worker itself says nothing"
+
+
+def test_a_pass_ends_although_nobody_tells_that_its_parts_are_done(cluster, monkeypatch):
+    odd = partial(int, 1)
+    odd.rows = 1
+    asked, told = [], []
+
+    def silent(futures, timeout, **rest):
+        asked.append(timeout)
+        time.sleep(0.01)
+        raise TimeoutError
+
+    monkeypatch.setattr(distributed, "wait", silent)
+    with listen(told.append):
+        assert DaskEngine(cluster[1]).sum(call, [odd] * 3, phase="silence") == 3
+    assert asked and max(asked) <= 5, "seconds, not for ever"
+    assert [event["done"] for event in told] == [0, 1, 2, 3], "sums are no rows"
 
 
 def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, monkeypatch):

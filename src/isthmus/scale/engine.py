@@ -6,7 +6,7 @@ import operator
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import reduce
 from itertools import chain
 from pathlib import Path
@@ -17,6 +17,7 @@ from isthmus._utils import import_optional
 from isthmus.exceptions import DataError, IsthmusError
 
 _TASKS = 6  # groups of blocks a worker gets per pass: few enough tables travel, enough to share the load
+_ASKED_AGAIN = 2.0  # seconds until futures are looked at that nobody has told of
 
 
 class HasRows(Protocol):
@@ -103,19 +104,26 @@ class DaskEngine(LocalEngine):
             while add is not None and len(sums) > 1:
                 fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
                 sums = [self.client.submit(_add_noted, add, four, pure=False) for four in fours]
-            self._follow(futures, groups, meter)
+            rows = [sum(piece.rows for piece in group) for group in groups]
+            self._follow({**dict.fromkeys(sums, 0), **dict(zip(futures, rows, strict=True))}, meter)
             gathered = self.client.gather(sums)
         warn_again(chain.from_iterable(cautions for _, cautions in gathered))
         parts = [part for part, _ in gathered]
         return parts if add is not None else list(chain.from_iterable(parts))
 
-    def _follow(self, futures: list, groups: list, meter: Meter) -> None:
+    def _follow(self, left: dict[Any, int], meter: Meter) -> None:
+        """Wait for futures, with the rows of each. They are asked again now and then: a word of one may get lost."""
         distributed = import_optional("distributed", "A dask cluster", extra="scale")
-        size = {future.key: sum(piece.rows for piece in group) for future, group in zip(futures, groups, strict=True)}
-        for future in distributed.as_completed(futures):
-            if future.status in ("error", "cancelled"):
-                future.result()  # raises
-            meter.add(size[future.key])
+        while left:
+            done = [future for future in left if future.done()]
+            for future in done:
+                if future.status in ("error", "cancelled"):
+                    future.result()  # raises
+                if rows := left.pop(future):
+                    meter.add(rows)
+            if left and not done:
+                with suppress(TimeoutError):
+                    distributed.wait([*left], timeout=_ASKED_AGAIN, return_when="FIRST_COMPLETED")
 
 
 @contextmanager
