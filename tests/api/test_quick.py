@@ -1,5 +1,6 @@
 """Later texts by the part of a saved file that needs no scikit-learn: the same labels, and nothing else is loaded."""
 
+import copy
 import io
 import json
 import subprocess
@@ -14,7 +15,7 @@ from made_texts import LABELS, SOURCE, TARGET
 
 import isthmus
 from isthmus.api import quick as quick_module
-from isthmus.api.quick import PART, read_array
+from isthmus.api.quick import PART, read_array, share_counts
 from isthmus.api.saving import read_quickly
 from isthmus.cli.label_run import review_layout
 from isthmus.corpus import make_shifted_texts
@@ -308,3 +309,14 @@ def test_arrays_of_either_version_are_read():
         stream = io.BytesIO()
         np.lib.format.write_array(stream, values, version=version)
         np.testing.assert_array_equal(read_array(stream.getvalue()), values, err_msg=f"version {version}")
+
+
+def test_members_of_a_vote_keep_what_is_equal_once():
+    """Words, their places and weights are the same objects, not only equal ones: rows are counted once by that."""
+    one = label("logistic").quick_model().model
+    several = {"one": one, "two": copy.deepcopy(one)}
+    for members, kept in ((several, 2), (share_counts(several), 1)):
+        steps = [step for member in members.values() for step in member.steps if hasattr(step, "idf")]
+        assert len(steps) == 2
+        for name in ("words", "vocabulary", "idf"):
+            assert len({id(getattr(step, name)) for step in steps}) == kept, name

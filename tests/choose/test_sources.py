@@ -124,3 +124,13 @@ def test_sources_that_are_all_used_give_what_one_file_gives():
     )
     assert all(row["used"] for row in several.sources)
     np.testing.assert_array_equal(several.probabilities, one.probabilities)
+
+
+def test_likeness_goes_by_words_whatever_number_of_times_they_stand_in_a_text():
+    """The third time a word stands in a text says less than the first: 1 + ln 3 instead of 3; both words are in all."""
+    found = weigh_sources(
+        ["oar oar oar keel", "oar keel keel keel"], ["a", "b"], ["x", "y"], ["oar oar keel"], min_df=1
+    )
+    rows = np.array([[1 + np.log(3), 1], [1, 1 + np.log(3)], [1 + np.log(2), 1]])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    assert [row["likeness"] for row in found] == [round(float(row @ rows[2]), 4) for row in rows[:2]]

@@ -10,6 +10,7 @@ from cut_passes import CutPasses
 from isthmus import CoClusteringClassifier
 from isthmus.classify.cocc import blocks, co_clustering
 from isthmus.classify.cocc.steps import refine_by_centroids
+from isthmus.classify.rules import CoClusterRule
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import MemoryBlock, MemoryPasses, RowBlock
 
@@ -144,3 +145,10 @@ def test_scores_are_calibrated_from_a_hundred_documents_on(n, placed):
     model = CoClusteringClassifier(random_state=0, n_init=1, max_iter=2, refine=None)
     model.fit_passes(MemoryPasses(source, target, codes, np.array([0, 1])))
     assert ((model.length_power_, model.inverse_temperature_) != (0.0, 1.0)) is placed, f"{n} documents"
+
+
+def test_a_class_without_a_cluster_is_below_every_other():
+    """Also where clusters are further apart than anything that probabilities can show; two clusters: the better one."""
+    rule = CoClusterRule("count", 0, np.zeros((3, 1)), None, 1.0, 1.0, columns=np.array([2, 0, 2]), n_classes=3)
+    found = rule.by_class(np.array([[5.0, -2000.0, 7.0], [-1.0, 3.0, -4.0]]))
+    assert found.tolist() == [[-2000.0, -2700.0, 7.0], [3.0, -704.0, -1.0]]

@@ -133,3 +133,24 @@ def test_rows_copied_in_several_strips_end_there_too(align, train, monkeypatch):
     found = ridge_steps.solve_in_steps(R, ridge_steps.as_run(train), Y, ALPHA)
     assert found is not None, "strips of seven rows should not keep the steps from the solution"
     same(found, expected_weights(R, train, Y), "strips of seven rows")
+
+
+@pytest.mark.parametrize(("responses_wanted", "first", "enough"), [("opposite", 3, 3), ("one", 3, 3), ("two", 3, 200)])
+def test_steps_are_taken_from_the_row_on_that_the_number_of_responses_says(
+    responses_wanted, first, enough, monkeypatch
+):
+    """Two that are opposite are one response; several need a hundred rows each."""
+    monkeypatch.setattr(kernel_ridge, "STEPS_FROM", (first, first + 4))
+    R = np.eye(220)
+    for n_rows in (enough - 1, enough):
+        one = responses(n_rows, 1)
+        Y = {"one": one, "opposite": np.hstack([one, -one]), "two": responses(n_rows, 2)}[responses_wanted]
+        asked = []
+        monkeypatch.setattr(
+            kernel_ridge, "solve_in_steps", lambda R, rows, wanted, alpha, asked=asked: asked.append(wanted)
+        )
+        ridge = GrowingRidge(R, ALPHA, linear=True)
+        ridge.extend(np.arange(n_rows))
+        assert ridge._in_steps(Y) is None
+        columns = 2 if responses_wanted == "two" else 1
+        assert [wanted.shape for wanted in asked] == [(n_rows, columns)] * (n_rows == enough), f"{n_rows} rows"

@@ -15,12 +15,13 @@ from isthmus.exceptions import UsageError
 from isthmus.request import ClusterRequest, LabelRequest
 
 
-def test_a_log_hears_every_five_seconds_and_later_a_quarter_of_the_time_that_went_by(capsys):
+@pytest.mark.parametrize("began", [0.0, 700.0])
+def test_a_log_hears_every_five_seconds_and_later_a_quarter_of_the_time_that_went_by(began, capsys):
     line = ProgressLine()
-    line.began = line.spoke = 0.0
+    line.began = line.spoke = began
     heard = []
     for now in (4.0, 5.5, 8.0, 100.0, 120.0, 135.0, 1000.0, 1059.0, 1061.0):
-        line({"time": now, "phase": "reading", "done": 1, "total": 9})
+        line({"time": began + now, "phase": "reading", "done": 1, "total": 9})
         if capsys.readouterr().err:
             heard.append(now)
     assert heard == [5.5, 100.0, 135.0, 1000.0, 1061.0]

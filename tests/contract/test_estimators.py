@@ -219,8 +219,10 @@ SPARSE = sp.csr_array([[1.0, 0.0], [0.0, 2.0]])
         (SourceOnlyClassifier(), SourceOnlyClassifier().fit([[0.0], [1.0], [1.0]], [0, 1, -1])),
         (SimpleNamespace(a=1), SimpleNamespace(a=2)),
         ("text", b"text"),
+        ({"a": 1, "b": 1}, {"a": 1, "b": 2}),
+        ([1.0, 2.0], [1.0, 3.0]),
     ],
-    ids=range(15),
+    ids=range(17),
 )
 def test_what_differs_after_two_fits_is_named(one, other):
     """By this the checks compare two fits: same seed, other rows order, a fit repeated."""

@@ -105,7 +105,7 @@ def test_a_pass_ends_although_nobody_tells_that_its_parts_are_done(cluster, monk
     monkeypatch.setattr(distributed, "wait", silent)
     with listen(told.append):
         assert DaskEngine(cluster[1]).sum(call, [odd] * 3, phase="silence") == 3
-    assert asked and max(asked) <= 5, "seconds, not for ever"
+    assert 0 < max(asked, default=0) <= 5, "seconds, not for ever"
     assert [event["done"] for event in told] == [0, 1, 2, 3], "sums are no rows"
 
 
