@@ -297,3 +297,10 @@ def test_hands_are_told_in_the_order_of_their_names():
     assert describe_hand(found.hands[1]) == "Mia: 1 answer; 1 name no class and count for nothing"
     assert describe_hand(found.hands[2]).startswith("Zoe: 12 answers, right in about ")
     assert describe_hand(found.hands[2]).endswith("by 6 documents that a person answered)")
+
+
+def test_each_hand_is_told_of_its_own_documents_that_hands_agreed_on():
+    entries = [{"row": row, "label": "a", "by": by} for row, by in ((0, "kim"), (0, "lee"), (1, "lee"), (2, "max"))]
+    found = weigh_answers(entries, {0: "a", 1: "a"}, ["a", "b"], np.full((3, 2), 0.5), together=[0])
+    told = {row["hand"]: (row["answers"], row["measured"], row["together"]) for row in found.hands}
+    assert told == {"kim": (1, 0, 1), "lee": (2, 1, 1), "max": (1, 0, 0)}

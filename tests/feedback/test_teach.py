@@ -110,6 +110,11 @@ def test_answers_come_in_several_forms(labelling, table):
         ({"id": ["T1", "T1"], "true_label": ["price", "staff"]}, r"\(id 'T1'\) is answered twice", "bad-answers"),
         ({"id": ["T1"], "true_label": [" "]}, "None of the 1 documents has a true label", "bad-answers"),
         ({"text": ["x"], "true_label": ["price"]}, "true_label and id .or document. are needed", "bad-answers"),
+        (
+            {"id": ["T1"], "true_label_2": ["price"]},
+            "have the columns id, true_label_2; true_label and id",
+            "bad-answers",
+        ),
         ({"document": [999], "true_label": ["price"]}, "110 documents", "bad-answers"),
         (["price"], "1 answers and 110 texts", "length-mismatch"),
     ],

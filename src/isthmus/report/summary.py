@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus._utils import one_blas_thread, plural, versions
 from isthmus.choose import sample_size
-from isthmus.choose.prevalence import BLANK, time_periods, value_masks
+from isthmus.choose.prevalence import value_masks
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection
 from isthmus.evaluate import reliability_table
@@ -512,8 +512,8 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
     drawn = len(rows) >= figures.FEWEST_STEPS
     table = np.array([[part["share"] for part in row["shares"]] for row in rows]).T
     figure = figures.lines_figure(table, [row["value"] for row in rows]) if drawn else None
-    dated = time_periods(values)
-    return {**facts, "period": period, "figure": figure, "undated": 0 if dated is None else dated[1].count(BLANK)}
+    undated = len(result.labels) - sum(row["documents"] for row in rows)
+    return {**facts, "period": period, "figure": figure, "undated": undated}
 
 
 def _value_row(result, value: str, mask: np.ndarray, shares: list[dict]) -> dict[str, Any]:
