@@ -167,14 +167,15 @@ def test_every_option_of_the_server_reaches_its_settings(new_workspace, start, m
     made = []
     monkeypatch.setattr(server_module, "make_app", lambda workspace, settings: made.append((workspace, settings)))
     said = start(
-        new_workspace, accounts=True, https=True, names=["Review.Example"], proxies=["10.0.0.1"], max_upload=12_345
-    )
+        new_workspace, host="localhost", accounts=True, https=True, names=["Review.Example"], proxies=["10.0.0.1"],
+        max_upload=12_345,
+    )  # fmt: skip
     assert "https://review.example/join/" in said
     ((workspace, settings),) = made
     assert workspace is new_workspace
     wanted = Settings(
-        port=0, accounts=True, https=True, names=("review.example",), proxies=("10.0.0.1",), max_upload=12_345,
-        secret=load_secret(new_workspace.folder),
+        host="localhost", port=0, accounts=True, https=True, names=("review.example",), proxies=("10.0.0.1",),
+        max_upload=12_345, secret=load_secret(new_workspace.folder),
     )  # fmt: skip
     assert settings == wanted
 

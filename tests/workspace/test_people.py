@@ -46,6 +46,8 @@ def test_sessions_end_when_a_password_changes_or_an_account_is_closed(ws):
     assert closed.disabled
     assert len(set(keys)) == 3
     assert not ws.people.enable(lee.id, by=lee.id).disabled
+    told = [(event.kind, event.subject, event.by) for event in ws.audit.events()[2:]]
+    assert told == [(what, lee.id, lee.id) for what in ("password changed", "person disabled", "person enabled")]
 
 
 def test_one_session_ends_and_the_others_go_on(ws):
