@@ -17,7 +17,7 @@ from isthmus._utils import import_optional
 from isthmus.exceptions import DataError, IsthmusError
 
 _TASKS = 6  # groups of blocks a worker gets per pass: few enough tables travel, enough to share the load
-_ASKED_AGAIN = 2.0  # seconds until futures are looked at that nobody has told of
+_LOOK_AGAIN = 2.0  # seconds after which the state of futures is read anew: the client can lose the notice of one
 
 
 class HasRows(Protocol):
@@ -112,7 +112,7 @@ class DaskEngine(LocalEngine):
         return parts if add is not None else list(chain.from_iterable(parts))
 
     def _follow(self, left: dict[Any, int], meter: Meter) -> None:
-        """Wait for futures, with the rows of each. They are asked again now and then: a word of one may get lost."""
+        """Wait until the futures in ``left`` are done, and count the rows of each."""
         distributed = import_optional("distributed", "A dask cluster", extra="scale")
         while left:
             done = [future for future in left if future.done()]
@@ -123,7 +123,7 @@ class DaskEngine(LocalEngine):
                     meter.add(rows)
             if left and not done:
                 with suppress(TimeoutError):
-                    distributed.wait([*left], timeout=_ASKED_AGAIN, return_when="FIRST_COMPLETED")
+                    distributed.wait([*left], timeout=_LOOK_AGAIN, return_when="FIRST_COMPLETED")
 
 
 @contextmanager
