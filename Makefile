@@ -9,7 +9,7 @@ STALE  ?= say
 # Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
 FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py docs/test_mutants.py evaluate explain \
 	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py test_packing.py \
-	test_recipes.py test_request.py)
+	test_methods.py test_request.py)
 
 FUZZ_MINUTES ?= 30
 

@@ -9,14 +9,14 @@ With texts made to order every degree of shift can be tried.
 import numpy as np
 
 from isthmus.corpus import make_shifted_texts
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus.report.charts import draw
 
 rows = []
 for shared in (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0):
     made = make_shifted_texts(200, 200, n_classes=3, shared=shared, noise=0.4, random_state=1)
     for method in ("nbc", "projection", "cocc", "strings"):
-        model = make_recipe(method).fit(made.texts, made.labels, sample_domain=made.sample_domain)
+        model = make_method(method).fit(made.texts, made.labels, sample_domain=made.sample_domain)
         right = np.mean(model.transduction_[made.sample_domain < 0] == np.array(made.target_labels))
         rows.append({"class words in both domains": shared, "method": method, "accuracy": right})
 

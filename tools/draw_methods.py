@@ -23,7 +23,7 @@ from isthmus._math.rows import unit_rows
 from isthmus.corpus import load_sample
 from isthmus.corpus.exchange import Labelled, write_tool_file
 from isthmus.features import TextVectorizer
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus.report.charts import kinds as theme
 from isthmus.report.charts import to_svg
 
@@ -45,7 +45,7 @@ def sample() -> tuple[list[str], np.ndarray, int, dict[str, str], list[str]]:
 def co_clusters() -> tuple[Table, alt.Chart]:
     """Documents and words as they came, and sorted by cluster."""
     texts, labels, first, _, _ = sample()
-    model = make_recipe("cocc")
+    model = make_method("cocc")
     model[-1].set_params(n_word_clusters=8)
     model.fit(texts, labels)
     counts = model[:-1].transform(texts[first:]).toarray() > 0
@@ -80,7 +80,7 @@ def co_clusters() -> tuple[Table, alt.Chart]:
 def projected_terms() -> tuple[Table, alt.Chart]:
     """The heaviest terms of each class."""
     texts, labels, _, _, _ = sample()
-    model = make_recipe("projection").fit(texts, labels)
+    model = make_method("projection").fit(texts, labels)
     words = _as_written(model[0], texts)
     table = [
         {"class": name, "term": row["term"], "weight": round(float(row["weight"]), 2), "rank": rank}
@@ -105,7 +105,7 @@ def graph() -> tuple[Table, alt.Chart]:
     texts = ["a superb, gripping tale", "superb cast, gripping end", "gripping from page one",
              "awful and tedious", "tedious plot, awful cast", "tedious from page one"]  # fmt: skip
     words = {"superb": "positive", "awful": "negative"}
-    model = make_recipe("dual-manifold", word_labels=words, min_df=1)
+    model = make_method("dual-manifold", word_labels=words, min_df=1)
     model[0].set_params(ngram_range=(1, 1))
     model.fit(texts, [None] * 6)
     names = model[0].get_feature_names_out()
@@ -147,7 +147,7 @@ def two_rounds() -> tuple[Table, alt.Chart]:
     some = [texts[i] for i in keep]
     known = labels[keep]
     start = sum(i < first for i in keep)
-    once, twice = make_recipe("strings"), make_recipe("strings")
+    once, twice = make_method("strings"), make_method("strings")
     once[-1].set_params(max_iter=1)
     once.fit(some, known)
     twice.fit(some, known)
@@ -281,7 +281,7 @@ def budget() -> tuple[Table, alt.Chart]:
 def learned_words() -> tuple[Table, alt.Chart]:
     """Words that the source never saw, with the class that self-training gave them."""
     texts, labels, first, _, _ = sample()
-    model = make_recipe("self-training").fit(texts, labels)
+    model = make_method("self-training").fit(texts, labels)
     words, rows = _as_written(model[0], texts), model[:-1].transform(texts) > 0
     documents = np.asarray(rows[:first].sum(axis=0)).ravel(), np.asarray(rows[first:].sum(axis=0)).ravel()
     unseen = np.flatnonzero((documents[0] == 0) & (documents[1] > 7))
@@ -309,7 +309,7 @@ def _bars_by_class(table: Table, **x) -> alt.Chart:
 def centroids() -> tuple[Table, alt.Chart]:
     """Centroids of the source's classes, and where they settled among the target's documents."""
     texts, labels, first, _, _ = sample()
-    model = make_recipe("lsa").fit(texts, labels)
+    model = make_method("lsa").fit(texts, labels)
     rows = model[:-1].transform(texts)
     source, target = (unit_rows(part - part.mean(axis=0)) for part in map(unit_rows, (rows[:first], rows[first:])))
     start = np.array([source[labels[:first] == name].mean(axis=0) for name in CLASSES])
@@ -320,7 +320,7 @@ def names() -> tuple[Table, alt.Chart]:
     """Names of classes as points among the documents, and where they settled."""
     texts, labels, first, _, _ = sample()
     described = {"price": "cost, offer", "product": "engine, seats", "service": "repair, waited", "staff": "friendly"}
-    model = make_recipe("names", classes=described, embed=False)
+    model = make_method("names", classes=described, embed=False)
     model.fit(texts[first:], labels[first:])
     estimator, rows = model[-1], model[:-1].transform(texts[first:])
     rows = unit_rows(np.asarray(rows if estimator.components_ is None else rows @ estimator.components_))
@@ -394,7 +394,7 @@ def _power(matrix: np.ndarray, power: float) -> np.ndarray:
 def pivots() -> tuple[Table, alt.Chart]:
     """Pivot words in the middle, joined to the words of either domain alone that keep their company."""
     texts, labels, first, _, _ = sample()
-    model = make_recipe("scl").fit(texts, labels)
+    model = make_method("scl").fit(texts, labels)
     words, rows = _as_written(model[0], texts), (model[:-1].transform(texts) > 0).astype(int)
     single = np.array([" " not in name for name in model[0].get_feature_names_out()])
     sides = [np.asarray(part.sum(axis=0)).ravel() for part in (rows[:first], rows[first:])]
@@ -430,7 +430,7 @@ def neighbours() -> tuple[Table, alt.Chart]:
     two = ("price", "staff")
     given = [str(labels[i]) if i < first else truth[ids[i - first]] for i in range(len(texts))]
     keep = [i for i in range(len(texts)) if given[i] in two][::5]
-    model = make_recipe("sgt").fit([texts[i] for i in keep], labels[keep])
+    model = make_method("sgt").fit([texts[i] for i in keep], labels[keep])
     rows = model[:-1].transform([texts[i] for i in keep])
     rows = rows.toarray() / np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), 1e-9).A
     cosines = rows @ rows.T
@@ -470,7 +470,7 @@ def margins() -> tuple[Table, alt.Chart]:
     target = [i for i, label in enumerate(known) if label is None]
     table = []
     for recipe, name in (("svm", "source only"), ("tsvm", "the target takes part")):
-        model = make_recipe(recipe).fit(some, known)
+        model = make_method(recipe).fit(some, known)
         rows, machine = model[:-1].transform([some[i] for i in target]), getattr(model[-1], "estimator_", model[-1])
         scores = -np.asarray(rows @ np.ravel(machine.coef_[-1]) + np.ravel(machine.intercept_)[-1])
         scores = np.clip(scores / np.quantile(np.abs(scores), 0.95), -1, 1)
@@ -500,7 +500,7 @@ def blocks() -> tuple[Table, alt.Chart]:
     two = ("price", "staff")
     keep = [i for i in range(len(texts)) if (labels[i] if i < first else truth[ids[i - first]]) in two][::6]
     words = {"price": "price", "cost": "price", "staff": "staff", "friendly": "staff"}
-    model = make_recipe("dual-factor", word_labels=words).fit([texts[i] for i in keep], labels[keep])
+    model = make_method("dual-factor", word_labels=words).fit([texts[i] for i in keep], labels[keep])
     counts = model[0].transform([texts[i] for i in keep]).toarray()
     found = model.transduction_.astype(str)
     apart = np.abs((counts[found == two[0]] > 0).mean(axis=0) - (counts[found == two[1]] > 0).mean(axis=0))

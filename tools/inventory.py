@@ -1,4 +1,4 @@
-"""Everything other programs may rely on, as one sorted list: public names, options, routes, error codes, recipes.
+"""Everything other programs may rely on, as one sorted list: public names, options, routes, error codes, methods.
 
 ``python tools/inventory.py > before.txt``, the same after a change, and ``diff`` says what a user would miss.
 """
@@ -11,7 +11,7 @@ import inspect
 import tempfile
 from collections.abc import Iterator
 
-ROOMS = ("base", "choose", "classify", "clustering", "corpus", "evaluate", "explain", "features", "feedback", "recipes")
+ROOMS = ("base", "choose", "classify", "clustering", "corpus", "evaluate", "explain", "features", "feedback", "methods")
 ROOMS += ("report", "scale", "shift", "workspace", "workbench", "api")
 
 
@@ -76,15 +76,15 @@ def routes() -> Iterator[str]:
             yield from (f"schema {name}.{field}" for field in schema.get("properties", {}))
 
 
-def codes_and_recipes() -> Iterator[str]:
+def codes_and_methods() -> Iterator[str]:
     """Error codes and the names of methods."""
     from isthmus.exceptions import CODES
-    from isthmus.recipes import RECIPES
+    from isthmus.methods import METHODS
 
     yield from (f"code {code}" for code in CODES)
-    yield from (f"recipe {name}" for name in RECIPES)
+    yield from (f"recipe {name}" for name in METHODS)
 
 
 if __name__ == "__main__":
-    for line in sorted({*public_names(), *options(), *routes(), *codes_and_recipes()}):
+    for line in sorted({*public_names(), *options(), *routes(), *codes_and_methods()}):
         print(line)

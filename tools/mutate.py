@@ -60,7 +60,7 @@ TESTS = {
     "base.py": ["tests/contract"],
     "pipeline.py": ["tests/contract"],
     "_validation.py": ["tests/contract"],
-    "recipes.py": ["tests/test_recipes.py"],
+    "methods.py": ["tests/test_methods.py"],
     "_parameters.py": ["tests/contract"],
     "_streams.py": ["tests/cli/test_streams.py"],
     "_packing.py": ["tests/test_packing.py"],

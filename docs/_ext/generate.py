@@ -1,7 +1,7 @@
 """Pages and tables made from the package itself, so that they cannot go stale.
 
 Everything lands in ``docs/reference/generated``: a page per public object, the API index, and parts that pages include
-(``.inc``): error codes, recipes, commands, options, benchmark records.
+(``.inc``): error codes, methods, commands, options, benchmark records.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from types import ModuleType
 
 import isthmus
 from isthmus.exceptions import CODES
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 from isthmus.request import ClusterRequest, LabelRequest, Option
 
 OURS = ("isthmus", "isthmus_bench")
@@ -29,7 +29,7 @@ ROOMS = (
     ("isthmus.api.diagnose", "What diagnose gives", "Findings, most serious first, with advice."),
     ("isthmus.base", "The gate", "Who is source, who is target; pipelines; progress."),
     ("isthmus.pipeline", "Pipelines", "Vectoriser and method as one estimator; domains travel along."),
-    ("isthmus.recipes", "Recipes", "Named ways from texts to labels."),
+    ("isthmus.methods", "Recipes", "Named ways from texts to labels."),
     ("isthmus.corpus", "Read", "Collections of documents, and files they come from."),
     ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
     ("isthmus.shift", "Measure", "How far apart two domains are."),
@@ -72,7 +72,7 @@ def write_all(docs: Path) -> None:
         "codes.inc": codes_table(),
         "commands.inc": command_reference(),
         "options.inc": options_tables(),
-        "recipes.inc": recipes_table(),
+        "methods.inc": methods_table(),
     }
     for stale in folder.iterdir():
         if stale.name not in files:
@@ -186,10 +186,10 @@ def codes_table() -> str:
     return _table(("Code", "Meaning"), [(f"`{code}`", meaning) for code, meaning in CODES.items()])
 
 
-def recipes_table() -> str:
+def methods_table() -> str:
     """Every recipe with what it does and the page that describes it (paths as seen from its folder)."""
     rows = []
-    for recipe in RECIPES.values():
+    for recipe in METHODS.values():
         page = recipe.page or recipe.name
         yes_no = ("yes" if recipe.adapts else "no", "yes" if recipe.takes_words else "no")
         rows.append((f"[`{recipe.name}`]({page}.md)", recipe.summary, *yes_no))

@@ -39,7 +39,7 @@ _PUBLIC = {
 # Modules with public names of their own: `isthmus.features.tf_chi2` needs no second import.
 _ROOMS = (
     "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback",
-    "pipeline", "recipes", "report", "scale", "shift", "workbench", "workspace",
+    "pipeline", "methods", "report", "scale", "shift", "workbench", "workspace",
 )  # fmt: skip
 
 __all__ = ["__version__", *sorted(_PUBLIC)]

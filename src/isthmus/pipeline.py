@@ -106,7 +106,7 @@ def make_transfer_pipeline(*steps, memory=None, verbose=False) -> TransferPipeli
     See Also
     --------
     isthmus.pipeline.TransferPipeline : What it makes.
-    isthmus.recipes.make_recipe : Ready-made pipelines by name.
+    isthmus.methods.make_method : Ready-made pipelines by name.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import isthmus
 from isthmus import SelfTrainingTransferClassifier, make_transfer_pipeline
 from isthmus.choose import review_mask
 from isthmus.features import TextVectorizer
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 LABELS = ["staff", "product"] * 3
 TARGET = ["rude staff", "slow bike", "zzz qqq"]
@@ -45,8 +45,8 @@ def test_names_of_classes_do_not_matter(method):
 
 
 def test_naive_bayes_of_documents_written_twice_is_the_same():
-    once = make_recipe("nbc", min_df=1).fit([*SOURCE, *TARGET], [*LABELS, None, None, None])
-    twice = make_recipe("nbc", min_df=1).fit([*SOURCE * 2, *TARGET], [*LABELS * 2, None, None, None])
+    once = make_method("nbc", min_df=1).fit([*SOURCE, *TARGET], [*LABELS, None, None, None])
+    twice = make_method("nbc", min_df=1).fit([*SOURCE * 2, *TARGET], [*LABELS * 2, None, None, None])
     np.testing.assert_array_equal(once.predict(TARGET[:2]), twice.predict(TARGET[:2]))
 
 

@@ -21,7 +21,7 @@ from isthmus.cli.label_run import review_layout
 from isthmus.corpus import make_shifted_texts
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.exceptions import DataError
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 pytest.importorskip("skops")
 pytestmark = pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
@@ -60,10 +60,10 @@ def assert_same(quick, whole):
     assert quick.class_shares(by=by) == whole.class_shares(by=by)
 
 
-@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+@pytest.mark.parametrize("method", [*METHODS, "auto"])
 def test_every_method_that_has_rules_labels_by_them_as_it_does_itself(method, tmp_path):
     need_vectors(method)
-    words = {"rude": "staff", "high": "price"} if method in RECIPES and RECIPES[method].takes_words else None
+    words = {"rude": "staff", "high": "price"} if method in METHODS and METHODS[method].takes_words else None
     result = label(method, word_labels=words)
     quick = read_quickly(result.save(tmp_path / "model.isthmus"))
     assert (quick is not None) == (method in RULED), f"{method} {'has no' if quick is None else 'has a'} part"

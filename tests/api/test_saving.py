@@ -17,7 +17,7 @@ import isthmus
 from isthmus._validation import check_texts
 from isthmus.api import saving
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 skops_io = pytest.importorskip("skops.io")
 
@@ -29,10 +29,10 @@ def label(method="nbc", labels=LABELS, **options):
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
-@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+@pytest.mark.parametrize("method", [*METHODS, "auto"])
 def test_every_recipe_comes_back_as_it_was(method, tmp_path):
     need_vectors(method)
-    words = {"rude": "staff", "high": "price"} if method in RECIPES and RECIPES[method].takes_words else None
+    words = {"rude": "staff", "high": "price"} if method in METHODS and METHODS[method].takes_words else None
     result = label(method, word_labels=words)
     back = isthmus.load(result.save(tmp_path / "model.isthmus"))
     assert back.method == result.method

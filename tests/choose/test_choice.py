@@ -37,7 +37,7 @@ from isthmus.choose.views import DenseView, View, even_lengths
 from isthmus.choose.voting import excess, shared_labels
 from isthmus.classify.names.settling import NameAgreement
 from isthmus.exceptions import DataError, IsthmusWarning
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus.shift.shares import compare_shares
 
 STAFF = ("staff", "friendly", "polite", "rude", "helped", "manager", "smile", "advice")
@@ -527,7 +527,7 @@ def test_texts_without_a_known_term_are_flagged_where_they_stand():
     for turn in range(len(target)):
         turned = target[turn:] + target[:turn]
         texts = TransferTexts.of(source, labels, turned)
-        found = fit_candidate("nbc", make_recipe("nbc", min_df=2, language="en"), texts)
+        found = fit_candidate("nbc", make_method("nbc", min_df=2, language="en"), texts)
         assert found.no_known_terms.tolist() == [text == "unheard" for text in turned]
 
 

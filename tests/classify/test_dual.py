@@ -16,7 +16,7 @@ from isthmus.classify.dual.base import find_terms, label_negations, place_words,
 from isthmus.classify.dual.kernels import GaussianKernel, LandmarkKernel, make_kernel, quantile_width
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 BOTH = [ManifoldDualClassifier, FactorDualClassifier]
 KERNELS = ["gaussian", "linear", "cosine"]
@@ -341,7 +341,7 @@ def test_phrases_are_found_where_sequences_are_counted():
 def test_longer_phrases_are_found_where_they_are_labelled():
     texts = ["a waste of money and time", "worth the money", "good value for money", "nothing but a waste of money"]
     words = {"waste of money": "bad", "good value for money": "good", "worth": "good"}
-    pipeline = make_recipe("dual-manifold", word_labels=words, min_df=1).fit(texts, ["bad", "good", None, None])
+    pipeline = make_method("dual-manifold", word_labels=words, min_df=1).fit(texts, ["bad", "good", None, None])
     names = pipeline[0].feature_names_.tolist()
     assert {"waste of money", "good value for money"} <= set(names)
     assert "money and time" not in names
@@ -395,12 +395,12 @@ def test_bad_factor_parameters(settings):
 
 
 @pytest.mark.parametrize("name", ["dual-manifold", "dual-factor"])
-def test_recipes_use_labelled_words(name):
-    pipeline = make_recipe(name, word_labels={"polite": "staff", "fun": "product"}, min_df=1)
+def test_methods_use_labelled_words(name):
+    pipeline = make_method(name, word_labels={"polite": "staff", "fun": "product"}, min_df=1)
     pipeline.fit(TEXTS, [None] * 5)
     assert pipeline.transduction_[:4].tolist() == ["staff", "staff", "product", "product"]
     assert pipeline.predict(["polite clerk"]).tolist() == ["staff"]
-    plain = make_recipe(name, min_df=1).fit(TEXTS, ["staff", None, "product", None, None])
+    plain = make_method(name, min_df=1).fit(TEXTS, ["staff", None, "product", None, None])
     assert plain.transduction_[[1, 3]].tolist() == ["staff", "product"]
 
 

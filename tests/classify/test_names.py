@@ -14,8 +14,8 @@ from isthmus.classify.names.settling import NameAgreement, beyond_chance, compar
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.explain import explain_document
 from isthmus.features import LatentSemantics, TextVectorizer
+from isthmus.methods import make_method
 from isthmus.pipeline import make_transfer_pipeline
-from isthmus.recipes import make_recipe
 
 WORDS = ["sport", "ball", "match", "goal", "business", "shares", "profit", "market"]
 TEXTS = [
@@ -235,7 +235,7 @@ def test_a_pipeline_reads_the_names_as_it_reads_texts():
 
 
 def test_the_recipe_needs_no_vectors_and_no_labels():
-    model = make_recipe("names", classes=["sport", "business"], embed=False, min_df=1, random_state=0)
+    model = make_method("names", classes=["sport", "business"], embed=False, min_df=1, random_state=0)
     model.fit(TEXTS, [None] * 12)
     assert model.transduction_.tolist() == TRUTH
 
@@ -244,7 +244,7 @@ def test_the_recipe_reads_names_by_a_model_of_vectors():
     def model(texts):
         return np.array([[sum(text.count(word) for word in half) for half in (WORDS[:4], WORDS[4:])] for text in texts])
 
-    pipeline = make_recipe("names", classes=["sport", "business"], embed=model, min_df=1, random_state=0)
+    pipeline = make_method("names", classes=["sport", "business"], embed=model, min_df=1, random_state=0)
     pipeline.fit(TEXTS, [None] * 12)
     assert pipeline.steps[0][1].transform(["goal"]).shape[1] == 2 + 8
     assert pipeline.transduction_.tolist() == TRUTH

@@ -10,7 +10,7 @@ import pytest
 
 import isthmus
 from isthmus.cli.app import COMMANDS
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "polars", "altair", "vl_convert", "jinja2", "skops")
 # Runs lines as the command's entry point does, one after the other, and tells of each what had been loaded by then.
@@ -107,7 +107,7 @@ def test_every_command_module_is_listed():
 def test_help_of_label_names_auto_and_every_method_and_shows_an_example(ran):
     lines = " ".join(ran["label --help"][1].split())
     assert "auto" in lines
-    for name in RECIPES:
+    for name in METHODS:
         assert re.search(rf"\b{name}\b", lines.replace("- ", "-")), name
     assert "Example: isthmus label motorcycles.csv" in lines
 

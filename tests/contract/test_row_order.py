@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import isthmus
 from isthmus._utils import one_blas_thread
 from isthmus.corpus import load_sample
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 N = 80
 
@@ -33,11 +33,11 @@ def take(values, order):
     return [values[i] for i in order]
 
 
-@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+@pytest.mark.parametrize("method", [*METHODS, "auto"])
 def test_shuffled_documents_keep_their_labels(sample, method):
     need_vectors(method)
     source, labels, target, rows, places = sample
-    words = {"staff": "staff", "price": "price"} if method in RECIPES and RECIPES[method].takes_words else None
+    words = {"staff": "staff", "price": "price"} if method in METHODS and METHODS[method].takes_words else None
     classes = sorted(set(labels))
     words = words and dict(zip(words, classes, strict=False))
     first = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
@@ -102,12 +102,12 @@ def test_the_same_documents_are_drawn_for_a_check(sample):
         assert other.sample(20, budget=budget)["text"] == first.sample(20, budget=budget)["text"]
 
 
-@pytest.mark.parametrize("method", [*RECIPES, "auto"])
+@pytest.mark.parametrize("method", [*METHODS, "auto"])
 def test_the_number_of_threads_changes_no_label(sample, method):
     need_vectors(method)
     source, labels, target = (part[:40] for part in sample[:3])
     words = dict(zip(("staff", "price"), sorted(set(labels)), strict=False))
-    words = words if method in RECIPES and RECIPES[method].takes_words else None
+    words = words if method in METHODS and METHODS[method].takes_words else None
     with threadpool_limits(1):
         first = quietly(isthmus.label, source, labels, target, method=method, word_labels=words)
     with threadpool_limits(2):

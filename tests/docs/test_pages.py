@@ -9,10 +9,10 @@ from loading import load_file
 
 import isthmus
 from isthmus.exceptions import CODES
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 PAGES = pages.pages()
-METHODS = pages.DOCS / "understand" / "methods"
+FOLDER = pages.DOCS / "understand" / "methods"
 _LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<to>[^)\s]+)\)")
 _MACHINE = re.compile(r"(?<![\w.])/(?:work|tmp|home|root|Users|mnt)/[\w.]")
 
@@ -48,23 +48,23 @@ def test_every_page_is_reached_from_the_index():
 
 
 def test_every_method_page_is_in_the_methods_toctree():
-    folder = METHODS
+    folder = FOLDER
     missing = {path for path in folder.glob("*.md") if path.name != "index.md"}
     assert missing, "docs/understand/methods holds no pages"
     missing -= pages.toctree_children(folder / "index.md")
     assert not missing, f"not in docs/understand/methods/index.md: {sorted(path.name for path in missing)}"
 
 
-@pytest.mark.parametrize("recipe", RECIPES.values(), ids=lambda recipe: recipe.name)
+@pytest.mark.parametrize("recipe", METHODS.values(), ids=lambda recipe: recipe.name)
 def test_every_recipe_has_a_page_that_names_it(recipe):
-    page = METHODS / f"{recipe.page or recipe.name}.md"
+    page = FOLDER / f"{recipe.page or recipe.name}.md"
     assert page.is_file(), f"recipe {recipe.name!r} points to {pages.name(page)}: write it or set Recipe(page=...)"
     assert f"`{recipe.name}`" in page.read_text(encoding="utf-8"), f"{pages.name(page)} never names `{recipe.name}`"
 
 
 def test_readme_lists_every_recipe():
     text = (pages.ROOT / "README.md").read_text(encoding="utf-8")
-    missing = [name for name in RECIPES if f"`{name}`" not in text]
+    missing = [name for name in METHODS if f"`{name}`" not in text]
     assert not missing, f"README.md's table of methods lacks {missing}"
 
 
@@ -108,8 +108,8 @@ def test_every_code_is_in_the_table_of_errors(built):
 
 
 def test_recipe_table_links_every_page(built):
-    table = (built / "recipes.inc").read_text(encoding="utf-8")
-    for recipe in RECIPES.values():
+    table = (built / "methods.inc").read_text(encoding="utf-8")
+    for recipe in METHODS.values():
         assert f"[`{recipe.name}`]({recipe.page or recipe.name}.md)" in table
 
 
@@ -159,7 +159,7 @@ def test_every_code_has_an_example_that_is_run():
 METHOD_SECTIONS = ["Use", "Assumes", "How it works", "In one picture", "Limits"]
 
 
-@pytest.mark.parametrize("path", sorted(set((METHODS).glob("*.md")) - {METHODS / "index.md"}), ids=pages.name)
+@pytest.mark.parametrize("path", sorted(set((FOLDER).glob("*.md")) - {FOLDER / "index.md"}), ids=pages.name)
 def test_method_pages_have_one_order(path):
     text = path.read_text(encoding="utf-8")
     assert re.findall(r"^## (.+)$", pages.prose(text), re.M) == METHOD_SECTIONS

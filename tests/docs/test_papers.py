@@ -63,7 +63,7 @@ def test_shipped_figures_stand_next_to_left_out_ones_and_come_from_records():
 
 def test_methods_and_studies_named_there_exist():
     suites = importlib.import_module("isthmus_bench").SUITES
-    known = {*importlib.import_module("isthmus.recipes").RECIPES, "auto", "guided-paper", *suites}
+    known = {*importlib.import_module("isthmus.methods").METHODS, "auto", "guided-paper", *suites}
     for name in ("cocc", "projection", "strings", "dual", "guided"):
         known |= {*suites[name].methods, *suites[name].studies, *suites[name].derived, *suites[name].tasks}
     cells = [row[2] for row in table_rows("An audit, point by point")]

@@ -29,7 +29,7 @@ from isthmus.explain import (
     own_terms,
 )
 from isthmus.features import TextVectorizer
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 TEXTS, LABELS, DOMAIN = example_texts()
 TEXT = "cheap bill, rude staff; cheap!"
@@ -175,7 +175,7 @@ def test_no_room_goes_by_the_name_of_a_class(room):
 
 def test_contributions_of_a_linear_method_add_up_to_its_decision():
     """Weights divided by what the text holds of a word instead of multiplied."""
-    pipeline = make_recipe("logistic", min_df=1).fit(TEXTS, LABELS, sample_domain=DOMAIN)
+    pipeline = make_method("logistic", min_df=1).fit(TEXTS, LABELS, sample_domain=DOMAIN)
     model = pipeline.steps[-1][1].estimator_
     row = pipeline[:-1].transform([TEXT])
     assert len(set(row.data.round(6))) > 1  # words of unequal weight

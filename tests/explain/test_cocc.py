@@ -16,7 +16,7 @@ from isthmus.explain.cocc import (
     document_table,
     document_terms,
 )
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 SOURCE = ["engine wheel road", "wheel engine drive", "court judge law", "law court verdict"] * 3
 TARGET = ["engine tyre road", "tyre drive wheel", "court jury law", "jury judge verdict"] * 3
@@ -26,7 +26,7 @@ NAMES = ["car", "car", "law", "law"] * 3
 @pytest.fixture(scope="module")
 def pipeline():
     labels = np.array([*NAMES, *[None] * len(TARGET)], dtype=object)
-    made = make_recipe("cocc", min_df=1, random_state=0)
+    made = make_method("cocc", min_df=1, random_state=0)
     return made.fit([*SOURCE, *TARGET], labels, sample_domain=np.repeat([1, -1], 12))
 
 

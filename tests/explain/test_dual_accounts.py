@@ -7,7 +7,7 @@ import pytest
 
 from isthmus import FactorDualClassifier, ManifoldDualClassifier
 from isthmus.explain.dual import _class_scores, document_terms, row_terms, top_words
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 X = np.array([[2, 0, 1, 0], [0, 2, 0, 1], [0, 0, 2, 0], [0, 0, 0, 3]])
 NAMES = ["superb", "awful", "gripping", "tedious"]
@@ -26,7 +26,7 @@ def test_contributions_point_to_the_label_and_tell_labelled_from_learned():
 
 def test_document_terms_of_a_recipe():
     texts = ["superb and gripping", "awful and tedious", "gripping", "tedious"]
-    pipeline = make_recipe("dual-manifold", word_labels=WORDS, min_df=1).fit(texts, [None] * 4)
+    pipeline = make_method("dual-manifold", word_labels=WORDS, min_df=1).fit(texts, [None] * 4)
     rows = document_terms(pipeline, "a gripping tale")
     best = max(rows, key=lambda row: row["contribution"])
     assert (best["class"], best["term"], best["labelled"]) == ("good", "gripping", False)

@@ -8,7 +8,7 @@ from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
 from isthmus.explain import explain_document
 from isthmus.explain.strings import nearest_documents, ngram_contributions, word_contributions
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 TEXT = "the manager paid the expensive bill, the bill"
 
@@ -44,14 +44,14 @@ def test_landmarks_of_a_plain_kernel_add_up_too():
 
 def test_words_of_the_topic_lead():
     texts, labels, domain = example_texts()
-    pipeline = make_recipe("strings").fit(texts, labels, sample_domain=domain)
+    pipeline = make_method("strings").fit(texts, labels, sample_domain=domain)
     rows = explain_document(pipeline, "a polite manager and one bill", top=2)
     assert {row["term"] for row in rows if row["class"] == "staff" and row["contribution"] > 0} <= {"polite", "manager"}
 
 
 def test_marks_around_words_make_no_words_of_their_own():
     texts, labels, domain = example_texts()
-    pipeline = make_recipe("strings").fit(texts, labels, sample_domain=domain)
+    pipeline = make_method("strings").fit(texts, labels, sample_domain=domain)
     rows = [
         row for row in explain_document(pipeline, 'the bill, a "bill" … bill.', top=None) if row["class"] == "staff"
     ]

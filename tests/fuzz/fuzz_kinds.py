@@ -28,7 +28,7 @@ from isthmus.corpus.formats import can_cut
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.corpus.shards import choose_columns, cut_shard, read_block
 from isthmus.exceptions import CODES, IsthmusError
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 LONGEST_SENTENCE = 2_000
 UNPACKED = 20 * 2**20
@@ -150,7 +150,7 @@ def write_tables(rng, folder):
 
 
 def label_texts(rng, folder):
-    method = rng.choice(list(RECIPES))
+    method = rng.choice(list(METHODS))
     n = rng.choice([0, 1, 2, 6, 20, 30])
     source, target = [odd.text(rng) for _ in range(n)], [odd.text(rng) for _ in range(rng.choice([0, 1, 5, 20]))]
     labels = odd.odd_labels(rng, n) if rng.random() < 0.3 else [odd.label(rng, i) for i in range(n)]

@@ -3,12 +3,12 @@
 import pytest
 
 from isthmus.features.embeddings import has_static_vectors
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 
 
 def need_vectors(method):
     """Skip where a method reads texts by the static vectors and these are not installed."""
-    if method in RECIPES and RECIPES[method].takes_vectors and not has_static_vectors():
+    if method in METHODS and METHODS[method].takes_vectors and not has_static_vectors():
         pytest.skip(f"{method} reads texts by static vectors: it needs the extra 'embed'")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus.report.charts import draw
 from isthmus_bench.engine.suite import Task, TaskData
 from isthmus_bench.speed import cocc as speed_cocc
@@ -45,7 +45,7 @@ def test_the_paper_s_setting_is_the_recipe(data):
     rows = {row["metric"]: row["value"] for row in SUITE.methods["cocc-paper"].run(data, 0)}
     assert rows["objective_rises"] == 0
     texts_, labels, domain = data.joined()
-    model = make_recipe("cocc-paper").fit(texts_, labels, sample_domain=domain)[-1]
+    model = make_method("cocc-paper").fit(texts_, labels, sample_domain=domain)[-1]
     wrong = 0
     for cluster, truth in zip(model.document_clusters_[domain < 0], data.target_labels, strict=True):
         wrong += model.classes_[model.match_divergence_[:, cluster].argmin()] != truth
@@ -98,7 +98,7 @@ def test_the_picture_is_brightest_where_classes_meet_their_words(data):
 
 
 def test_features_are_made_once(data):
-    vectorizer = make_recipe("cocc").steps[0][1]
+    vectorizer = make_method("cocc").steps[0][1]
     assert features(data, vectorizer)[0] is features(data, vectorizer)[0]
 
 

@@ -10,7 +10,7 @@ from scipy import sparse as sp
 
 from isthmus.classify.cocc.blocks import problem_in_memory
 from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 
 def kl(p, q):
@@ -133,7 +133,7 @@ def test_the_paper_s_steps_written_out(seed, first):
 def test_the_recipe_s_map_is_the_printed_one(seed, k):
     X, codes = counts(seed)
     labels = np.array([*codes, *np.full(24, -1)])
-    model = make_recipe("cocc-paper", random_state=seed)[-1].set_params(n_word_clusters=k).fit(X, labels)
+    model = make_method("cocc-paper", random_state=seed)[-1].set_params(n_word_clusters=k).fit(X, labels)
     literal = Literal(X, codes, 3, model.document_clusters_[24:], model.word_clusters_, k, 0.25)
     np.testing.assert_allclose(model.match_divergence_, literal.divergences(), rtol=0, atol=1e-10)
     assert model.objective_ == pytest.approx(literal.objective(), abs=1e-10)

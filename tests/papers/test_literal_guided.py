@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.clustering.run import guided_kmeans, initial_centers, prepare
-from isthmus.recipes import GROUPINGS, make_grouping
+from isthmus.methods import GROUPINGS, make_grouping
 from isthmus.request import ClusterRequest
 
 SOURCE = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus.features import tf_chi2
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 
 def literal_chi2(X, codes, n_classes):
@@ -40,7 +40,7 @@ def draw(seed, n_classes=4, d=30):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_paper_s_rule_written_out(seed):
     X, codes, new = draw(seed)
-    model = make_recipe("projection-paper")[-1].fit(X, codes)
+    model = make_method("projection-paper")[-1].fit(X, codes)
     chi2, ratios = literal_chi2(X, codes, 4), literal_ratios(X, codes, 4)
     kept = (chi2.max(axis=1) >= 0.5 * chi2.sum(axis=1) - 1e-9) & (chi2.sum(axis=1) > 0)
     klass = np.where(kept, chi2.argmax(axis=1), -1)
@@ -57,7 +57,7 @@ def test_selection_and_the_default_s_signed_choice(seed):
     X, codes, new = draw(seed)
     chi2, ratios = literal_chi2(X, codes, 4), literal_ratios(X, codes, 4)
     np.testing.assert_allclose(tf_chi2(X, codes), chi2.max(axis=1), rtol=1e-10)
-    model = make_recipe("projection")[-1].fit(X, codes)
+    model = make_method("projection")[-1].fit(X, codes)
     shares = X.sum(axis=0) / X.sum()
     positive = np.stack([X[codes == c].sum(axis=0) / X[codes == c].sum() > shares for c in range(4)], axis=1)
     signed = np.where(positive, chi2, -1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isthmus import StringKernel
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 
 WORDS = {
     "good": ["wonderful", "story", "charming", "characters", "brilliant", "ending", "lovely", "music"],
@@ -52,7 +52,7 @@ def test_kernels_by_sets_and_counters(kind):
 def test_both_rounds_of_the_algorithm(kind, seed):
     texts, truth = reviews(seed)
     labels = np.array([*truth[:12], *[None] * 12], dtype=object)
-    model = make_recipe("strings-paper", language="en")[-1].set_params(kernel=kind).fit(texts, labels)
+    model = make_method("strings-paper", language="en")[-1].set_params(kernel=kind).fit(texts, labels)
     R = np.exp(literal_kernel(texts, kind) - 1)
     K = R @ R.T
     source, target = np.arange(12), np.arange(12, 24)

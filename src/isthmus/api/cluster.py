@@ -23,7 +23,7 @@ from isthmus.clustering.run import prepare
 from isthmus.exceptions import MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.tokens import readable, surface_forms
-from isthmus.recipes import make_grouping
+from isthmus.methods import make_grouping
 from isthmus.request import ClusterRequest
 
 _SAMPLE = 3_000  # target documents on which the source is judged

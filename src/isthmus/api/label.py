@@ -63,8 +63,8 @@ from isthmus.feedback.model import (
 from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
+from isthmus.methods import METHODS
 from isthmus.pipeline import TransferPipeline
-from isthmus.recipes import RECIPES
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
 _CARD_CLASSES = 12  # shown in a notebook
@@ -625,7 +625,7 @@ def label(
     source_labels : sequence
         One label per source text; None where unknown.
     method : str, estimator, pipeline or function, default="auto"
-        A recipe (``isthmus.recipes.RECIPES``), or "auto": several are tried, their labels are weighed without
+        A recipe (``isthmus.methods.METHODS``), or "auto": several are tried, their labels are weighed without
         looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
         estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, with a
         :class:`isthmus.features.TextVectorizer` in front if it reads matrices. Or a function of a list of texts that
@@ -758,7 +758,7 @@ def _label_again(result: LabelResult, corrections: Any) -> LabelResult:
         "extra texts": "extra_texts" in settings,
         "a labeller": "labeller" in settings,
         "several sources": bool(base.sources),
-        "an estimator of your own": settings["method"] not in ("auto", *RECIPES),
+        "an estimator of your own": settings["method"] not in ("auto", *METHODS),
         "vectors by a function that no method uses": embed is None and settings.get("vectors", STATIC) != STATIC,
     }
     if any(lost.values()):

@@ -15,8 +15,8 @@ from sklearn.utils.validation import has_fit_parameter
 from isthmus._parameters import check_parameters
 from isthmus.exceptions import UsageError
 from isthmus.features.vectorizer import TextVectorizer
+from isthmus.methods import METHODS, Options, get_method
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
-from isthmus.recipes import RECIPES, Options, get_recipe
 
 
 def build_method(
@@ -24,16 +24,16 @@ def build_method(
 ) -> tuple[TransferPipeline, str]:
     """Unfitted pipeline of a recipe or of an own estimator (:func:`adapt_estimator`), and what to call it.
 
-    ``parameters`` of a recipe's estimator come instead of the recipe's own; options are fields of ``recipes.Options``.
+    ``parameters`` of a recipe's estimator come instead of the recipe's own; options are fields of ``methods.Options``.
     """
     if not isinstance(method, str):
         if parameters:
             raise UsageError("The method is an estimator; give it its parameters itself.", code="bad-parameter")
         pipeline = adapt_estimator(method, **options)
         return pipeline, type(pipeline.steps[-1][1]).__name__
-    recipe = get_recipe(method)
+    recipe = get_method(method)
     if options.get("word_labels") and not recipe.takes_words:
-        takers = ", ".join(name for name, other in RECIPES.items() if other.takes_words)
+        takers = ", ".join(name for name, other in METHODS.items() if other.takes_words)
         raise UsageError(f"Method {method!r} uses no labelled words; use one of {takers}.", code="bad-word-labels")
     pipeline = recipe.build_with(**options)
     set_parameters(pipeline.steps[-1][1], parameters or {}, method)
@@ -71,9 +71,9 @@ def read_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 def check_takes_classes(method: Any) -> None:
-    if method == "auto" or (isinstance(method, str) and get_recipe(method).takes_classes):
+    if method == "auto" or (isinstance(method, str) and get_method(method).takes_classes):
         return
-    takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_classes)
+    takers = ", ".join(name for name, recipe in METHODS.items() if recipe.takes_classes)
     raise UsageError(
         f"Method {method!r} does not read names of classes; use auto or {takers}, or leave classes out.",
         code="bad-parameter",
@@ -138,7 +138,7 @@ def _check_contract(method: Any) -> None:
     kind = type(method).__name__
     if not (hasattr(method, "fit") and hasattr(method, "get_params")):
         raise UsageError(
-            f"method is {kind}; give the name of a recipe ({', '.join(RECIPES)}), an estimator or a pipeline.",
+            f"method is {kind}; give the name of a recipe ({', '.join(METHODS)}), an estimator or a pipeline.",
             code="bad-method",
         )
     if not has_fit_parameter(method, "sample_domain"):

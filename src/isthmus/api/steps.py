@@ -45,8 +45,8 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
 from isthmus.features.languages import resolve_language
 from isthmus.feedback.model import has_no_known_terms
+from isthmus.methods import METHODS, get_method
 from isthmus.pipeline import TransferPipeline
-from isthmus.recipes import RECIPES, get_recipe
 from isthmus.request import LabelRequest
 from isthmus.shift.findings import warn_of_two_languages
 
@@ -298,7 +298,7 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
         settings["classes"] = {str(name): text for name, text in job.classes.for_recipe.items()}
     if job.texts.given_extra:
         settings["extra_texts"] = len(job.texts.given_extra)
-    if fitted.name in RECIPES or isinstance(fitted.model, CombinedModel):
+    if fitted.name in METHODS or isinstance(fitted.model, CombinedModel):
         settings["vectors"] = _view_name(job.embed)
     return settings
 
@@ -377,8 +377,8 @@ def _embed_option(method: Any, embed: Any) -> dict[str, Any]:
         return {"embed": embed}
     if embed is False:
         return {}
-    if not isinstance(method, str) or not get_recipe(method).takes_vectors:
-        takers = ", ".join(name for name, recipe in RECIPES.items() if recipe.takes_vectors)
+    if not isinstance(method, str) or not get_method(method).takes_vectors:
+        takers = ", ".join(name for name, recipe in METHODS.items() if recipe.takes_vectors)
         raise UsageError(f"Method {method!r} takes no vectors; use auto or one of {takers}.", code="bad-parameter")
     return {"embed": embed}
 

@@ -36,8 +36,8 @@ from isthmus.features.embeddings import (
     resolve_embedder,
 )
 from isthmus.features.vectorizer import TextVectorizer
+from isthmus.methods import METHODS
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
-from isthmus.recipes import RECIPES
 
 YARDSTICK = "logistic"
 CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
@@ -135,9 +135,9 @@ def try_methods(
                 if name == LABELLER:
                     with as_candidate():
                         return fit_candidate(name, make_transfer_pipeline(LabellerClassifier(own)), texts)
-                words = word_labels or None if RECIPES[name].takes_words else None
-                named = {"classes": classes.for_recipe} if RECIPES[name].takes_classes else {}
-                model = RECIPES[name].build_with(word_labels=words, embed=embedder, **named, **options)
+                words = word_labels or None if METHODS[name].takes_words else None
+                named = {"classes": classes.for_recipe} if METHODS[name].takes_classes else {}
+                model = METHODS[name].build_with(word_labels=words, embed=embedder, **named, **options)
                 if threads > 1:
                     model.steps[-1][1].set_params(n_jobs=threads)
                 with as_candidate():
@@ -308,7 +308,7 @@ def _reading(options: Mapping) -> dict[str, Any]:
 
 def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, View]:
     def make(name: str) -> View:
-        steps = RECIPES[name].build_with(**options, embed=embedder)[:-1]
+        steps = METHODS[name].build_with(**options, embed=embedder)[:-1]
         rows: Any = texts.texts
         for _, step in steps.steps:
             rows = step.fit_transform(rows)
@@ -324,7 +324,7 @@ def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, V
 
 def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) -> FittedLexicon | None:
     """The labelled words alone. The source's labels took no part, so they show how often the words are right."""
-    model = RECIPES[WITH_WORDS].build_with(word_labels=word_labels, negation=NEGATION, **options)
+    model = METHODS[WITH_WORDS].build_with(word_labels=word_labels, negation=NEGATION, **options)
     start = time.monotonic()
     try:
         rows = model.fit_rows(texts.texts, np.full(len(texts.texts), None, dtype=object), texts.domain)

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 from isthmus.exceptions import UsageError
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 from isthmus.request import LabelRequest, Option, Request, split_flags
 
-METHODS = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(RECIPES)}."
+_CHOICES = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(METHODS)}."
 
 
 def shared(name: str, help: str | None = None) -> Any:
@@ -76,7 +76,7 @@ def _parameter(spec: Option) -> inspect.Parameter:
 
 
 def _typer_option(spec: Option, help: str | None = None, **limits: Any) -> Any:
-    sentence = METHODS if spec.name == "method" and not spec.choices else spec.help  # only the command lists them all
+    sentence = _CHOICES if spec.name == "method" and not spec.choices else spec.help  # only the command lists them all
     return typer.Option(*spec.flags, metavar=spec.metavar, help=help or sentence, **limits)
 
 

@@ -13,7 +13,7 @@ from isthmus.cli.label_run import label_collections, label_record, write_outputs
 from isthmus.cli.outputs import check_outputs, describe_input, write_record
 from isthmus.cli.progress import plan_labelling
 from isthmus.corpus.sample import load_sample
-from isthmus.recipes import get_recipe
+from isthmus.methods import get_method
 from isthmus.request import LabelRequest
 
 EXAMPLE = "Example: isthmus demo --method cocc -o demo-output"
@@ -27,7 +27,7 @@ def demo(
 ) -> None:
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
     if method != "auto":
-        get_recipe(method)
+        get_method(method)
     output.mkdir(parents=True, exist_ok=True)
     table, page = output / "cars_labelled.csv", output / "report.html"
     request = LabelRequest(method=method, seed=seed, output=str(table), report=page, force=force)

@@ -10,7 +10,7 @@ from isthmus.cli.inputs import check_sheet
 from isthmus.cli.label_run import can_be_large, label_files, label_large, label_with_model, questions_place
 from isthmus.cli.outputs import check_outputs
 from isthmus.features.languages import resolve_language
-from isthmus.recipes import get_recipe
+from isthmus.methods import get_method
 from isthmus.request import LabelRequest
 
 FILES = (
@@ -42,7 +42,7 @@ def label(request: LabelRequest) -> None:
 def check_request(request: LabelRequest, *, large: bool = False) -> None:
     request.check()
     if request.method != "auto":
-        get_recipe(request.method)
+        get_method(request.method)
     if request.parameters:
         from isthmus.api.methods import check_typed
 

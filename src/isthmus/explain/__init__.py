@@ -84,9 +84,9 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
     Examples
     --------
     >>> from isthmus.explain import explain_document
-    >>> from isthmus.recipes import make_recipe
+    >>> from isthmus.methods import make_method
     >>> texts = ["kind staff", "great bike", "rude staff", "slow bike"]
-    >>> pipeline = make_recipe("nbc", min_df=1).fit(texts, ["staff", "product", None, None])
+    >>> pipeline = make_method("nbc", min_df=1).fit(texts, ["staff", "product", None, None])
     >>> [(row["class"], row["term"]) for row in explain_document(pipeline, "rude staff", top=1)]
     [('product', 'staff'), ('staff', 'staff')]
     """

@@ -15,7 +15,7 @@ from isthmus.api.methods import check_takes_classes, check_typed
 from isthmus.choose.forecast import AnswerForecast, forecast_answers
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
-from isthmus.recipes import RECIPES, get_recipe
+from isthmus.methods import METHODS, get_method
 from isthmus.request import ERROR_BUDGET, LabelRequest
 from isthmus.workspace.collections import hand_snapshot
 from isthmus.workspace.context import (
@@ -290,7 +290,7 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     if unknown:
         raise UsageError(f"A run has no parameter {str(unknown[0])[:40]!r}; it has {', '.join(_DEFAULTS)}.")
     settings = {**_DEFAULTS, **given}
-    choose_one(settings["method"], ("auto", *RECIPES), "method")
+    choose_one(settings["method"], ("auto", *METHODS), "method")
     if not isinstance(settings["language"], str):
         raise UsageError("language must be a text, such as 'de'.")
     LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
@@ -332,7 +332,7 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
 
 def takes_words(method: str) -> bool:
     """Whether the method itself uses labelled words."""
-    return method == "auto" or get_recipe(method).takes_words
+    return method == "auto" or get_method(method).takes_words
 
 
 def _add_run(

@@ -19,7 +19,7 @@ from isthmus._utils import one_blas_thread
 from isthmus.classify.cocc.blocks import problem_in_memory
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.classify.cocc.co_clustering import co_cluster, document_logs, smooth_source
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.engine.suite import SpeedCase
 from isthmus_bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE
 
@@ -230,7 +230,7 @@ def _dense(folder: Path) -> dict:
 def _newsgroup(folder: Path) -> dict:
     data = NEWSGROUP_TASKS["sci-talk"].load(folder)
     texts, labels, domain = data.joined()
-    X = make_recipe("cocc").steps[0][1].fit_transform(texts)
+    X = make_method("cocc").steps[0][1].fit_transform(texts)
     CoClusteringClassifier(n_init=1, max_iter=2, random_state=0).fit(X, labels, domain)  # compiles
     wall, cpu = time.perf_counter(), time.process_time()
     model = CoClusteringClassifier(n_init=5, random_state=0).fit(X, labels, domain)

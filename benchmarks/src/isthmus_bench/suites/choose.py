@@ -32,7 +32,7 @@ from isthmus.choose.evidence import class_accuracy, information
 from isthmus.choose.texts import TransferTexts
 from isthmus.evaluate import expected_calibration_error
 from isthmus.exceptions import DataError, MissingExtraError
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites.dual_data import NEGATIVE_FILE, POSITIVE_FILE, lexicon
 from isthmus_bench.tasks import (
@@ -141,7 +141,7 @@ def peer(embed: str) -> Callable[[TaskData, int], list[dict]]:
     def run(data: TaskData, seed: int) -> list[dict]:
         texts, labels, domain = data.joined()
         try:
-            model = make_recipe("vectors-logistic", random_state=seed, embed=embed)
+            model = make_method("vectors-logistic", random_state=seed, embed=embed)
             rows = model.fit_rows(texts, labels, domain)
         except (MissingExtraError, DataError):
             return []

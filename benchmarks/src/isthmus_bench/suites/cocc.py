@@ -23,7 +23,7 @@ from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smoo
 from isthmus.classify.cocc.steps import group_words
 from isthmus.evaluate.labels import error_rate
 from isthmus.features.blocks import MemoryPasses
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import cocc as speed_cocc
 from isthmus_bench.suites.choose import choice
@@ -55,11 +55,11 @@ def count_rises(histories: Iterable[Sequence[float]], tolerance: float = 1e-12) 
 
 def _matrix(data: TaskData, recipe: str) -> tuple[Any, np.ndarray, np.ndarray]:
     texts, labels, domain = data.joined()
-    return make_recipe(recipe).steps[0][1].fit_transform(texts), labels, domain
+    return make_method(recipe).steps[0][1].fit_transform(texts), labels, domain
 
 
 def _fit_error(data: TaskData, name: str, X, labels, domain, **settings: Any) -> float:
-    model = make_recipe(name, random_state=settings.pop("random_state", 0)).steps[-1][1].set_params(**settings)
+    model = make_method(name, random_state=settings.pop("random_state", 0)).steps[-1][1].set_params(**settings)
     model.fit(X, labels, sample_domain=domain)
     return error_rate(data.target_labels, model.transduction_[domain < 0].tolist())
 
@@ -191,7 +191,7 @@ def sweep_paper(data: TaskData, settings: Iterable[dict[str, Any]]) -> list[dict
     counts, labels, domain = _matrix(data, "cocc-paper")
     rows = []
     for setting in settings:
-        model = make_recipe("cocc-paper", random_state=0).steps[-1][1].set_params(**setting)
+        model = make_method("cocc-paper", random_state=0).steps[-1][1].set_params(**setting)
         model.fit(counts, labels, sample_domain=domain)
         target = domain < 0
         found = {"error": model.transduction_[target], "matched": model.classes_[model.document_clusters_[target]]}
@@ -350,7 +350,7 @@ TUNED: dict[str, dict[str, str]] = {
 def fit_baseline(data: TaskData, name: str, changes: dict[str, Any], seed: int) -> tuple[np.ndarray, float]:
     """A baseline's labels of the target with other settings, and the seconds of features and fit."""
     changes = dict(changes)
-    pipeline = make_recipe(name, random_state=seed)
+    pipeline = make_method(name, random_state=seed)
     X, seconds = features(data, pipeline.steps[0][1])
     if changes.pop("log_counts", False):
         X = X.log1p()
@@ -394,7 +394,7 @@ def features(data: TaskData, vectorizer) -> tuple[Any, float]:
 
 def fit_recipe(data: TaskData, name: str, seed: int, **settings: Any) -> tuple[Any, np.ndarray, float]:
     """A recipe's fitted last step, its labels of the target, and the seconds of features and fit."""
-    pipeline = make_recipe(name, random_state=seed)
+    pipeline = make_method(name, random_state=seed)
     X, seconds = features(data, pipeline.steps[0][1])
     _, labels, domain = data.joined()
     model = pipeline.steps[-1][1].set_params(**settings)

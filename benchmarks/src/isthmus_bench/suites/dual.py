@@ -26,7 +26,7 @@ from isthmus.classify.dual.manifold import ManifoldDualClassifier
 from isthmus.evaluate.labels import pair_scores
 from isthmus.exceptions import IsthmusWarning
 from isthmus.explain.dual import top_words
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.baselines import KernelLeastSquares, LaplacianLeastSquares, cocluster, nmf_groups
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData
 from isthmus_bench.suites.dual_data import (
@@ -118,7 +118,7 @@ def choose_recipe(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         held = np.arange(len(truth)) % 2 == 1
         y = truth.copy()
         y[held] = None
-        pipeline = make_recipe(name, word_labels=words)
+        pipeline = make_method(name, word_labels=words)
         pipeline.steps[-1][1].set_params(**changes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsthmusWarning)
@@ -223,11 +223,11 @@ def _make_factor(task: str, loss: str = "squared"):
 
 
 def _paper_manifold(task: str):
-    return make_recipe("dual-manifold-paper").steps[-1][1]
+    return make_method("dual-manifold-paper").steps[-1][1]
 
 
 def _paper_factor(task: str):
-    return make_recipe("dual-factor-paper").steps[-1][1]
+    return make_method("dual-factor-paper").steps[-1][1]
 
 
 def _best_of(make: Callable[[float], Iterable]) -> Callable[[TaskData, int], list[dict]]:
@@ -305,7 +305,7 @@ def _lexicon_row(
     given: TaskData, method: str, seed: int, count: int, with_words: bool, **settings: float
 ) -> dict[str, Any]:
     texts, labels, domain = given.joined()
-    pipeline = make_recipe(method, word_labels=given.extra["lexicon"] if with_words else None)
+    pipeline = make_method(method, word_labels=given.extra["lexicon"] if with_words else None)
     pipeline.steps[-1][1].set_params(**settings)
     vectorizer, model = pipeline.steps[0][1], pipeline.steps[-1][1]
     key = f"matrix {method}"

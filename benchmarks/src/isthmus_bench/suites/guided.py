@@ -18,7 +18,7 @@ from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, coun
 from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, prepare
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.features.embeddings import embed_texts
-from isthmus.recipes import grouping_settings
+from isthmus.methods import grouping_settings
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData

@@ -17,7 +17,7 @@ from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, met
 from isthmus.evaluate import adjusted_rand, pair_scores
 from isthmus.features.contexts import Contexts, context_words, window_contexts
 from isthmus.features.vectorizer import TextVectorizer
-from isthmus.recipes import grouping_settings
+from isthmus.methods import grouping_settings
 from isthmus_bench.engine.suite import Task, TaskData
 from isthmus_bench.suites.tuning import choice_rows
 from isthmus_bench.tasks import (

@@ -128,7 +128,7 @@ def identification(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
 
 def pieces(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """Words, stems, and stems with pieces of five letters, inside the source half: how ``subwords`` was set."""
-    from isthmus.recipes import make_recipe
+    from isthmus.methods import make_method
 
     kinds = {
         "words": {"stem": False, "subwords": False},
@@ -141,7 +141,7 @@ def pieces(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
             values = []
             for data in _inner_tasks(folder):
                 texts, labels, domain = data.joined()
-                model = make_recipe(method, language="de")
+                model = make_method(method, language="de")
                 model.steps[0][1].set_params(**settings)
                 model.fit(texts, labels, sample_domain=domain)
                 values.append(_score(data, model.transduction_[len(data.source_texts) :])[0]["value"])

@@ -29,7 +29,7 @@ from isthmus.choose.trust import THIN
 from isthmus.classify.names.classifier import ClassNameClassifier
 from isthmus.features.class_names import read_classes
 from isthmus.features.counting import sharing
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites.trust import LENGTH, SIZE, draw
 from isthmus_bench.suites.trust import TASKS as SPOILT
@@ -181,7 +181,7 @@ def by_names(*, source: bool, embed: Any = "static", **settings: Any) -> Callabl
         n_source = len(texts) - len(data.target_texts)
         labels = np.array([*data.source_labels[:n_source], *[None] * len(data.target_texts)], dtype=object)
         classes = sorted(set(data.target_labels))
-        model = make_recipe("names", classes=classes, embed=embed, random_state=seed)
+        model = make_method("names", classes=classes, embed=embed, random_state=seed)
         model.steps[-1][1].set_params(**settings)
         with sharing():
             model.fit_rows(texts, labels, np.repeat([1, -1], [n_source, len(data.target_texts)]))
@@ -365,7 +365,7 @@ def left_out(found: dict[str, np.ndarray], grid: list) -> list[dict]:
 def _grid(data: TaskData) -> np.ndarray:
     """Accuracy of names alone under every setting of the grid; rows are made once."""
     classes = sorted(set(data.target_labels))
-    steps = make_recipe("names", classes=classes, random_state=0)[:-1]
+    steps = make_method("names", classes=classes, random_state=0)[:-1]
     rows = steps.fit_transform(data.target_texts)
     texts = {name: one.text for name, one in read_classes(classes).items() if one.text}
     given = dict(zip(texts, steps.transform(list(texts.values())), strict=True))

@@ -28,7 +28,7 @@ from isthmus.exceptions import IsthmusWarning
 from isthmus.features import TextVectorizer, chi2, tf_chi2
 from isthmus.features.projection import WEIGHTINGS
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData, pack_correct
 from isthmus_bench.suites.choose import choice
 from isthmus_bench.suites.cocc import fit_recipe
@@ -339,7 +339,7 @@ def _projection(classifier: str, adapt: bool, **more: Any) -> Callable[[TaskData
 def _paper(data: TaskData, seed: int) -> list[dict]:
     """The recipe ``projection-paper``, and the paper's SVM (hinge loss) on its features. Nothing is adapted."""
     X_source, X_target = joint_counts(data)
-    settings = make_recipe("projection-paper").steps[-1][1].get_params()
+    settings = make_method("projection-paper").steps[-1][1].get_params()
     _warm_up(settings)
     began = clock()
     ruler = TermProjectionClassifier(**settings).fit(X_source, np.array(data.source_labels))

@@ -23,7 +23,7 @@ from isthmus.base import softmax
 from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.strings import StringKernel
-from isthmus.recipes import make_recipe
+from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import gpu
 from isthmus_bench.suites.choose import choice
@@ -192,7 +192,7 @@ def _kernel(data: TaskData, kind: str) -> np.ndarray:
 
 def _fit(data: TaskData, kind: str, **settings) -> TransductiveKernelClassifier:
     _, labels, domain = data.joined()
-    model = make_recipe("strings-paper").steps[-1][1].set_params(kernel="precomputed", **settings)
+    model = make_method("strings-paper").steps[-1][1].set_params(kernel="precomputed", **settings)
     return model.fit(_kernel(data, kind), labels, domain)
 
 
@@ -266,7 +266,7 @@ def _words(name: str) -> Callable[[TaskData, int], list[dict]]:
         texts, labels, domain = data.joined()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", IsthmusWarning)
-            pipeline = make_recipe(name).fit(texts, labels, sample_domain=domain)
+            pipeline = make_method(name).fit(texts, labels, sample_domain=domain)
         return [_accuracy(data, pipeline.transduction_[len(data.source_labels) :])]
 
     return run

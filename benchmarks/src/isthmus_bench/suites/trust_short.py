@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from isthmus import methods
 from isthmus._math.confidence import clipped_logit
 from isthmus._progress import progress
 from isthmus.choose.candidates import fit_candidate, make_scorer
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import SINGLE, SPREAD, log_odds
-from isthmus.recipes import RECIPES
 from isthmus_bench.suites import trust_tune
 
 WORDS = 25
-METHODS = ("nbc", "projection", "logistic", "cocc")
+CANDIDATES = ("nbc", "projection", "logistic", "cocc")
 RECORD = Path("benchmarks", "records", "trust", "pairs.csv")  # the long texts, as trust_tune measured them
 _WORD = re.compile(r"[\u3400-\u9fff]{1,2}|[^\s\u3400-\u9fff]+")
 
@@ -42,7 +42,7 @@ def measure_all(folder: Path) -> Iterator[dict]:
         texts = TransferTexts.of(sides[0], np.array(data.source_labels, dtype=object), sides[1])
         scorer = make_scorer(texts, {"random_state": 0})
         assert scorer is not None
-        fitted = [fit_candidate(name, RECIPES[name].build_with(random_state=0), texts) for name in METHODS]
+        fitted = [fit_candidate(name, methods.METHODS[name].build_with(random_state=0), texts) for name in CANDIDATES]
         yield from trust_tune.measure_methods(f"{pair}/short", scorer, fitted, data.target_labels)
 
 
@@ -52,7 +52,7 @@ def compare(long: list[dict], short: list[dict]) -> list[dict[str, Any]]:
     ``held``: share of intervals that hold, at the present half-width.
     """
     long = [row for row in long if trust_tune.part_of(row) == "SINGLE"]
-    lengths = {"long": [row for row in long if row["method"] in METHODS], "short": short}
+    lengths = {"long": [row for row in long if row["method"] in CANDIDATES], "short": short}
     width = SPREAD["constant"] + SPREAD["single"]
     table = []
     for constants, rows in (("long texts alone", long), ("with short texts", [*long, *short])):

@@ -36,7 +36,7 @@ from isthmus.choose.trust import (
     trust_features,
 )
 from isthmus.choose.voting import VotingRule
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 from isthmus_bench.engine.suite import TaskData
 from isthmus_bench.tasks import (
     AMAZON_FILE,
@@ -303,7 +303,7 @@ def measure_all(folder: Path) -> Iterator[dict]:
         labels = np.array(data.source_labels, dtype=object)
         texts = TransferTexts.of(data.source_texts, labels, data.target_texts)
         candidates = try_methods(texts, random_state=0)
-        named = [fit_candidate(method, RECIPES[method].build_with(random_state=0), texts) for method in NAMED]
+        named = [fit_candidate(method, METHODS[method].build_with(random_state=0), texts) for method in NAMED]
         yield from measure(name, candidates, data.target_labels, named)
 
 

@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 
 from isthmus._utils import spell_time
 from isthmus.exceptions import IsthmusError
-from isthmus.recipes import RECIPES
+from isthmus.methods import METHODS
 from isthmus.report.diagnosis import diagnosis_facts
 from isthmus.request import LabelRequest
 from isthmus.workbench import api
@@ -52,7 +52,7 @@ def runs(access: Viewer):
         sources=by_kind["source"],
         targets=by_kind["target"][::-1],
         extras=by_kind["extra"],
-        methods=[{"name": recipe.name, "about": recipe.summary} for recipe in RECIPES.values()],
+        methods=[{"name": recipe.name, "about": recipe.summary} for recipe in METHODS.values()],
         options=[spec for spec in LabelRequest.form() if spec.name != "method"],
         answers=answer_count(access),
         words=len(workspace.words.list(access.project.id)),

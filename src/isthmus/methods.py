@@ -1,4 +1,4 @@
-"""Recipes: named compositions text → vectoriser → method."""
+"""The registry of methods: every name with its vectoriser, its estimator and its traits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Recipe:
         return self.build(Options(**options))
 
 
-# Imports stay inside the functions, so that reading the list of recipes loads neither a method nor numpy.
+# Imports stay inside the functions, so that reading the registry loads neither a method nor numpy.
 
 
 def _pipeline(*steps: Any) -> TransferPipeline:
@@ -298,7 +298,7 @@ def _recipe(name: str, build: Callable[[Options], TransferPipeline], page: str =
     return Recipe(name, _SUMMARIES[name], build, page=page or name, **traits)
 
 
-RECIPES: dict[str, Recipe] = {
+METHODS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
         _recipe("nbc", _build_nbc, adapts=False, page="source-only"),
@@ -363,22 +363,22 @@ def grouping_settings(name: str) -> dict[str, Any]:
     return dict(GROUPINGS[name])
 
 
-def get_recipe(name: str) -> Recipe:
+def get_method(name: str) -> Recipe:
     """The recipe of that name, or an error that names the nearest ones."""
-    if name in RECIPES:
-        return RECIPES[name]
-    near = difflib.get_close_matches(str(name), RECIPES, n=1)
+    if name in METHODS:
+        return METHODS[name]
+    near = difflib.get_close_matches(str(name), METHODS, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise UsageError(f"Unknown method {name!r}; use one of {', '.join(RECIPES)}.{hint}", code="unknown-method")
+    raise UsageError(f"Unknown method {name!r}; use one of {', '.join(METHODS)}.{hint}", code="unknown-method")
 
 
-def make_recipe(name: str, **options: Any) -> TransferPipeline:
+def make_method(name: str, **options: Any) -> TransferPipeline:
     """Unfitted pipeline of a recipe, from raw texts to labels.
 
     Parameters
     ----------
     name : str
-        A key of ``RECIPES``.
+        A key of ``METHODS``.
     **options
         Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``,
         ``embed``, ``classes`` (names of classes, or names and words), ``negation`` (as for
@@ -391,13 +391,13 @@ def make_recipe(name: str, **options: Any) -> TransferPipeline:
 
     Examples
     --------
-    >>> from isthmus.recipes import make_recipe
-    >>> pipeline = make_recipe("nbc", min_df=1)
+    >>> from isthmus.methods import make_method
+    >>> pipeline = make_method("nbc", min_df=1)
     >>> texts = ["kind staff", "great bike", "rude staff", "slow bike"]
     >>> pipeline.fit(texts, ["staff", "product", None, None]).transduction_.tolist()
     ['staff', 'product', 'staff', 'product']
     """
-    return get_recipe(name).build_with(**options)
+    return get_method(name).build_with(**options)
 
 
 def make_grouping(
