@@ -68,6 +68,7 @@ CODES = {
     "not-converged": "An iterative method stopped at its limit.",
     "adaptation-stopped": "Adaptation to the target was stopped where its own labels led it astray.",
     "approximation": "An exact computation was replaced by a stated approximation.",
+    "tied-classes": "Classes tie, and their sorted order decided.",
     "fallback": "A simpler method was used, for the reason given.",
     "unknown-words": "Labelled words that no document holds; they are kept for later.",
     "weak-bridge": "Source and target share few words.",

@@ -12,6 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters, parameter, parameters
+from isthmus._utils import warn
 from isthmus._validation import check_rows
 from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
@@ -37,6 +38,7 @@ _RATIO_WEIGHTS: dict[str, Callable[[Any], Any]] = {
 WEIGHTINGS = tuple("-".join(filter(None, ["tf", idf, ratio])) for ratio in _RATIO_WEIGHTS for idf in ("", "idf"))
 
 _PURITY_SLACK = 1e-9  # with two classes every term has purity 1/2 exactly, but for rounding
+_TIE = 1e-9  # relative difference below which two χ² values are equal but for rounding
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,12 @@ def project_terms(
     summary = summarise(stats, target)
     if association == "any":
         table = chi2_per_class(stats)
-        klass = np.where(summary.largest > 0, table.argmax(axis=1), -1).astype(np.int32)
+        # Two classes have the same χ² with every term, so the sign of the association decides, not rounding.
+        nearest = summary.klass if stats.n_classes == 2 else table.argmax(axis=1)
+        klass = np.where(summary.largest > 0, nearest, -1).astype(np.int32)
         summary = replace(summary, klass=klass, chi2=table.max(axis=1))
+        if stats.n_classes > 2:
+            _warn_of_ties(table)
     term_class = np.where(summary.purity >= purity - _PURITY_SLACK, summary.klass, -1).astype(np.int32)
     if n_terms is not None and n_terms < stats.n_terms:
         # Stable, so that ties go to the earlier column whatever the machine.
@@ -91,6 +97,18 @@ def project_terms(
     if "idf" in parts:
         weight = weight * (smooth_idf(stats.document_frequency, stats.n_documents) if idf is None else idf)
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
+
+
+def _warn_of_ties(table: np.ndarray) -> None:
+    """Warn about terms whose largest χ² belongs to several classes; ``table`` is terms × classes."""
+    largest = table.max(axis=1)
+    tied = int(np.sum((largest > 0) & (np.sum(table >= (1 - _TIE) * largest[:, None], axis=1) > 1)))
+    if tied:
+        warn(
+            f"{tied:,} of {len(table):,} terms have the same largest χ² with several classes; each goes to the first "
+            'of them in sorted order. Use association="positive", or n_terms to leave rare terms out.',
+            code="tied-classes",
+        )
 
 
 @parameters
@@ -198,7 +216,9 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
         Documents added to both sides of the probability ratio.
     association : {"positive", "any"}, default="positive"
         "positive": a term goes to the class of largest χ² among those that use it more than the others do. "any": to
-        the class of χ²max whatever the sign, weighted by the largest ratio over all classes, as the paper has it.
+        the class of χ²max whatever the sign, weighted by the largest ratio over all classes, as the paper has it. Two
+        classes have the same χ² with every term. There the term goes to the class with which its association is
+        positive, our reading of the paper's binary example. Ties between three or more classes give a warning.
     norm : {None, "l1", "l2"}, default=None
         Length of the rows; None leaves the plain sums.
 
