@@ -31,6 +31,7 @@ CODES = {
     # files and the command
     "missing-file": "A file that was named does not exist.",
     "not-a-file": "A folder was given where a file was expected.",
+    "outside-folder": "A symbolic link in a folder leads out of that folder.",
     "empty-file": "A file or folder holds no documents.",
     "unreadable-file": "A file could not be read as the format that its name says.",
     "bad-encoding": "A file's bytes are not text in any encoding that was tried.",

@@ -22,6 +22,7 @@ from isthmus.cli.command import flag
 from isthmus.cli.progress import ProgressLine, ticking
 from isthmus.corpus import Collection
 from isthmus.corpus.decode import mend_surrogates
+from isthmus.corpus.folders import list_files
 from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
@@ -170,7 +171,7 @@ def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
 
     digest = hashlib.sha256()
     place = split_sheet(path)[0]
-    files = sorted(place.rglob("*")) if place.is_dir() else [place]
+    files = list_files(place) if place.is_dir() else [place]
     for file in files:
         if file.is_file():
             if place.is_dir():

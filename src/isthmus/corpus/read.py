@@ -18,6 +18,7 @@ from isthmus.corpus.cells import cell_text
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.exchange import TOOLS, find_tool, flatten, read_fasttext
+from isthmus.corpus.folders import list_files
 from isthmus.corpus.formats import FASTTEXT, FORMATS, MANIFEST, format_of, sniff_format, split_sheet, table_ending
 from isthmus.corpus.guess import WantLabels, list_columns, resolve_columns
 from isthmus.corpus.limits import gunzip
@@ -316,11 +317,7 @@ def to_collection(
 
 def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
     """One document a file; the first sub-folder on the way to it is its label."""
-    files = sorted(
-        path
-        for path in folder.rglob("*")
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-    )
+    files = list_files(folder)
     tables = [path for path in files if path.parent == folder and path.name != MANIFEST and format_of(path)]
     if tables or not files:
         raise _not_a_file(folder, tables)

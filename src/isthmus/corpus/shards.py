@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import gzip
 import io
+import itertools
 import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.exchange import find_tool, flatten
+from isthmus.corpus.folders import check_link, list_files
 from isthmus.corpus.formats import can_cut, format_of, is_packed
 from isthmus.corpus.guess import LOOKED_AT, ColumnRoles, list_columns, resolve_columns
 from isthmus.corpus.limits import disk_limit, too_large
@@ -93,10 +94,14 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
     for place in map(Path, given):
         source = str(place)
         if place.is_dir():
-            files = sorted(str(p) for p in place.rglob("*") if p.is_file() and can_cut(p) and not _hidden(p, place))
+            files = [str(path) for path in list_files(place) if can_cut(path)]
             what = f"The folder {source!r} holds no csv, tsv, jsonl or parquet file; name one that does."
         elif glob.has_magic(source) and not place.is_file():
-            files = sorted(path for path in glob.glob(source, recursive=True) if os.path.isfile(path))
+            fixed = Path(*itertools.takewhile(lambda part: not glob.has_magic(part), place.parts))
+            matches = sorted(glob.glob(source, recursive=True))
+            for path in matches:
+                check_link(Path(path), fixed)
+            files = [path for path in matches if os.path.isfile(path)]
             what = f"No file matches {source!r}; check the pattern."
         else:
             files, what = [source], ""
@@ -111,10 +116,6 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
                 code="unknown-format",
             )
     return list(found)
-
-
-def _hidden(path: Path, folder: Path) -> bool:
-    return any(part.startswith(".") for part in path.relative_to(folder).parts)
 
 
 # -- where they are cut ------------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | No
         with _reading(shard.name):
             total = int(polars.scan_parquet(path).select(polars.len()).collect().item())
         cuts = [*range(0, total, rows), total]
-        return [Block(shard, a, b, b - a, a) for a, b in pairwise(cuts) if b > a]
+        return [Block(shard, a, b, b - a, a) for a, b in itertools.pairwise(cuts) if b > a]
     keep = unpacked if shard.packed else None
     with _reading(shard.name):
         return list(_cut_text(shard, rows, keep, disk_limit(os.path.getsize(path), limit)))
