@@ -27,8 +27,8 @@ _PUBLIC = {
     "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
     "TransductiveSVM": "isthmus.classify.baselines.tsvm",
     "CrossGuidedKMeans": "isthmus.clustering.guided",
-    "SourceOnlyClassifier": "isthmus.classify.baselines.source_only",
-    "SelfTrainingTransferClassifier": "isthmus.classify.baselines.self_training",
+    "SourceOnlyClassifier": "isthmus.classify.source_only",
+    "SelfTrainingTransferClassifier": "isthmus.classify.self_training",
     "make_transfer_pipeline": "isthmus.pipeline",
     "label": "isthmus.api.label",
     "load": "isthmus.api.loading",
@@ -54,9 +54,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
         SpectralFeatureAlignment,
         StructuralCorrespondence,
     )
-    from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
     from isthmus.classify.baselines.sgt import SpectralGraphTransducer
-    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
     from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
     from isthmus.classify.baselines.tsvm import TransductiveSVM
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
@@ -64,6 +62,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
     from isthmus.classify.names.classifier import ClassNameClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
+    from isthmus.classify.self_training import SelfTrainingTransferClassifier
+    from isthmus.classify.source_only import SourceOnlyClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
     from isthmus.classify.vectors import TransductiveCentroidClassifier
     from isthmus.clustering.guided import CrossGuidedKMeans

@@ -128,13 +128,13 @@ _SHARED = ("random_state", "word_labels")  # options that estimators have under 
 
 
 def _source_only(estimator: Any, *steps: Any) -> TransferPipeline:
-    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
+    from isthmus.classify.source_only import SourceOnlyClassifier
 
     return _pipeline(*steps, SourceOnlyClassifier(estimator))
 
 
 def _build_nbc(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.naive_bayes import NaiveBayes
+    from isthmus.classify.naive_bayes import NaiveBayes
 
     return _source_only(NaiveBayes(), _counts(options))
 
@@ -160,7 +160,7 @@ def _build_logistic(options: Options) -> TransferPipeline:
 
 
 def _build_self_training(options: Options) -> TransferPipeline:
-    from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
+    from isthmus.classify.self_training import SelfTrainingTransferClassifier
 
     estimator = _logistic(options, warm_start=True, **_SPARSE_SOLVER)
     return _pipeline(_words_and_pairs(options), SelfTrainingTransferClassifier(estimator))

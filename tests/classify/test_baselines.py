@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from isthmus import SelfTrainingTransferClassifier, SourceOnlyClassifier
 from isthmus._math.calibration import fit_temperature
 from isthmus.base import softmax
-from isthmus.classify.baselines.self_training import surest_rows
+from isthmus.classify.self_training import surest_rows
 from isthmus.exceptions import UsageError
 
 

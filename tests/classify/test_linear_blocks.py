@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC
 
 from isthmus import SelfTrainingTransferClassifier
 from isthmus._math.calibration import fit_temperature
-from isthmus.classify.baselines.linear import LinearClassifier
-from isthmus.classify.baselines.naive_bayes import NaiveBayes
+from isthmus.classify.linear import LinearClassifier
+from isthmus.classify.naive_bayes import NaiveBayes
 from isthmus.exceptions import DataError
 from isthmus.features import weigh_tfidf
 from isthmus.features.blocks import MemoryBlock, RowBlock

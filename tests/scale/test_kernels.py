@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax
 
-from isthmus.classify.baselines import linear_kernels
+from isthmus.classify import linear_kernels
 from isthmus.classify.cocc import kernels as cocc_kernels
 from isthmus.features import block_kernels, blocks
 from isthmus.features import token_kernels as term_kernels

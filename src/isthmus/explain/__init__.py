@@ -123,13 +123,13 @@ def account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
 @cache
 def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
     """Methods that have a module of this room, imported when the first label is explained."""
-    from isthmus.classify.baselines.self_training import SelfTrainingTransferClassifier
     from isthmus.classify.baselines.sgt import SpectralGraphTransducer
-    from isthmus.classify.baselines.source_only import SourceOnlyClassifier
     from isthmus.classify.baselines.tsvm import TransductiveSVM
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.base import DualClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
+    from isthmus.classify.self_training import SelfTrainingTransferClassifier
+    from isthmus.classify.source_only import SourceOnlyClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
     from isthmus.explain import cocc, dual, linear, projection, strings
 

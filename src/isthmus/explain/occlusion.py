@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.base import row_blocks
-from isthmus.classify.baselines.source_only import log_probability
+from isthmus.classify.source_only import log_probability
 from isthmus.features.languages import UNSPACED, guess_language
 from isthmus.pipeline import TransferPipeline
 

@@ -40,14 +40,14 @@ class LargeMethod:
 METHODS = {
     method.name: method
     for method in (
-        LargeMethod("nbc", "baselines.naive_bayes", "NaiveBayes"),
+        LargeMethod("nbc", "naive_bayes", "NaiveBayes"),
         LargeMethod("projection", "projection.classifier", "TermProjectionClassifier"),
-        LargeMethod("logistic", "baselines.linear", "LinearClassifier", {"C": 10.0, "sublinear": True}, sentiment=True),
-        LargeMethod("svm", "baselines.linear", "LinearClassifier", {"loss": "squared_hinge"}),
+        LargeMethod("logistic", "linear", "LinearClassifier", {"C": 10.0, "sublinear": True}, sentiment=True),
+        LargeMethod("svm", "linear", "LinearClassifier", {"loss": "squared_hinge"}),
         LargeMethod("cocc", "cocc.classifier", "CoClusteringClassifier"),
         LargeMethod("strings", "strings.landmarks", "LandmarkKernelClassifier", texts=True),
         LargeMethod("vectors", "vectors", "TransductiveCentroidClassifier", texts=True),
-        LargeMethod("self-training", "baselines.self_training", "SelfTrainingTransferClassifier", sentiment=True),
+        LargeMethod("self-training", "self_training", "SelfTrainingTransferClassifier", sentiment=True),
     )
 }
 

@@ -129,13 +129,13 @@ class Objective:
 
 @dataclass(frozen=True)
 class WeighedRows:
-    """A block's rows for the loops of :mod:`isthmus.classify.baselines.linear_kernels`; lengths are kept with it."""
+    """A block's rows for the loops of :mod:`isthmus.classify.linear_kernels`; lengths are kept with it."""
 
     arrays: tuple[np.ndarray, ...]  # indptr, indices, counts, levels, lengths
 
     @classmethod
     def of(cls, block: Block, idf: np.ndarray, sublinear: bool) -> WeighedRows:
-        from isthmus.classify.baselines.linear_kernels import row_lengths
+        from isthmus.classify.linear_kernels import row_lengths
 
         rows, name = block.rows, f"lengths-{sublinear}"
         arrays = rows.indptr, rows.indices, rows.counts
@@ -148,7 +148,7 @@ class WeighedRows:
 
     def scores(self, codes: np.ndarray, weights: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """Scores of the rows whose class is not -1; ``weights`` are times the idf."""
-        from isthmus.classify.baselines.linear_kernels import level_scores
+        from isthmus.classify.linear_kernels import level_scores
 
         return level_scores(*self.arrays, codes, weights, bias)
 
@@ -159,7 +159,7 @@ def block_loss(block: Block, objective: Objective, weights: np.ndarray, bias: np
     The columns of a direction stand behind those of the weights. Weights are times the idf, and the outcome lacks it:
     one flat array of integers, columns, intercepts, loss.
     """
-    from isthmus.classify.baselines.linear_kernels import hinge_pass, logistic_pass
+    from isthmus.classify.linear_kernels import hinge_pass, logistic_pass
 
     rows = WeighedRows.of(block, objective.idf, objective.sublinear)
     codes = block.codes if block.side == "source" else objective.pseudo_codes(block)

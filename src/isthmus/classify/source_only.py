@@ -86,7 +86,7 @@ class SourceOnlyClassifier(TransferClassifier):
 _LINEAR = {
     "sklearn.linear_model._logistic.LogisticRegression": ("coef_", "intercept_", "logistic"),
     "sklearn.svm._classes.LinearSVC": ("coef_", "intercept_", "margin"),
-    "isthmus.classify.baselines.naive_bayes.NaiveBayes": ("feature_log_prob_", "class_log_prior_", "bayes"),
+    "isthmus.classify.naive_bayes.NaiveBayes": ("feature_log_prob_", "class_log_prior_", "bayes"),
 }
 
 

@@ -11,9 +11,9 @@ from sklearn.utils.validation import has_fit_parameter
 from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
-from isthmus.classify.baselines.linear import LinearClassifier, Objective, WeighedRows, spread_classes
-from isthmus.classify.baselines.source_only import default_estimator, linear_rule, log_probability
+from isthmus.classify.linear import LinearClassifier, Objective, WeighedRows, spread_classes
 from isthmus.classify.rules import LinearRule
+from isthmus.classify.source_only import default_estimator, linear_rule, log_probability
 from isthmus.exceptions import UsageError
 from isthmus.features.blocks import BINS, Block, Passes, as_bins, least_bins
 
