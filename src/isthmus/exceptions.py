@@ -21,7 +21,7 @@ CODES = {
     "no-target": "There is no target document.",
     "empty-class": "A class has no words in its source documents.",
     "no-shared-words": "Source and target share no words.",
-    "empty-vocabulary": "No word is left after the frequency threshold.",
+    "empty-vocabulary": "No word is left: all texts are empty, or the frequency threshold removed every word.",
     "bad-parameter": "A parameter has a value outside its range.",
     "bad-kernel": "A kernel matrix is not square, not symmetric or not finite.",
     "bad-word-labels": "Word labels contradict each other or name unknown classes.",

@@ -50,6 +50,13 @@ def test_texts_are_sorted_by_content_once_in_a_run(made, monkeypatch, method):
     assert sorts == [60 + 50 + 5]
 
 
+@pytest.mark.parametrize("method", ["auto", "strings"])
+def test_a_source_whose_labelled_texts_are_all_empty_is_refused(method):
+    with pytest.raises(IsthmusError) as error:
+        isthmus.label(["", " ", "no label"], ["a", "b", None], ["kind staff"], method=method)
+    assert error.value.code == "empty-vocabulary"
+
+
 def test_labels_follow_the_texts_in_whatever_order_they_come(made):
     turned = np.random.default_rng(0).permutation(50)
     results = [

@@ -19,7 +19,7 @@ from isthmus._math.confidence import (
     without_text,
 )
 from isthmus._progress import progress
-from isthmus._utils import one_blas_thread, warn
+from isthmus._utils import one_blas_thread, plural, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled, check_takes_classes
 from isthmus.choose.budgets import no_text_warnings, review_all_if_few_pass, review_warnings
@@ -111,6 +111,7 @@ def read_job(
     has_extra = extra_texts is not None and len(extra_texts) > 0
     extra = check_texts(extra_texts, "extra_texts", fill=True) if has_extra else []
     values, known = read_source_labels([] if alone else source_labels, len(source))
+    _refuse_empty_source(source, known)
     labels = np.full(len(source), None, dtype=object)
     labels[known] = values[known].tolist()
     domain = None if source_domain is None else _read_domain(source_domain, len(source))
@@ -301,6 +302,15 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
     if fitted.name in METHODS or isinstance(fitted.model, CombinedModel):
         settings["vectors"] = _view_name(job.embed)
     return settings
+
+
+def _refuse_empty_source(source: list[str], known: np.ndarray) -> None:
+    if known.any() and not any(source[row].strip() for row in np.flatnonzero(known)):
+        raise DataError(
+            f"All {plural(int(known.sum()), 'labelled text')} of the source are empty, so there is nothing to learn "
+            "from; check which texts were given.",
+            code="empty-vocabulary",
+        )
 
 
 def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:

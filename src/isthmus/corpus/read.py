@@ -299,10 +299,17 @@ def to_collection(
             "at least two classes of labelled documents are needed.",
             code="no-labels",
         )
+    texts = rows.texts(roles.text)
+    if want_labels and not any(text.strip() for text, value in zip(texts, labels, strict=True) if value is not None):
+        raise DataError(
+            f"All labelled documents of {name} are empty in the text column ({list_columns(roles.text)}), so there is "
+            "nothing to learn from; name another column with --text.",
+            code="empty-vocabulary",
+        )
     used = {*roles.text, roles.label, roles.id}
     return Collection(
         ids=rows.texts([roles.id]) if roles.id else [str(i + 1) for i in range(len(rows))],
-        texts=rows.texts(roles.text),
+        texts=texts,
         labels=labels,
         columns={key: values for key, values in cells.items() if key not in used},
         name=name,
