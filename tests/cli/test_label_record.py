@@ -44,6 +44,15 @@ def test_the_record_names_every_file_that_was_read(files):
     assert {"extra.csv", "answers.csv"} <= read
 
 
+def test_further_texts_need_no_id_column(files):
+    from isthmus.cli.app import run_command
+
+    (files / "extra.csv").write_text("comment\nkind bike\n")
+    (files / "target.csv").write_text("comment,number\n" + "".join(f"{text},{text[0]}\n" for text in TARGET))
+    command = ["label", "source.csv", "target.csv", "--method", "nbc", "-o", "out.csv", "--quiet", "--id", "number"]
+    assert run_command([*command, "--extra", "extra.csv"]) == 0
+
+
 def test_the_hash_of_a_folder_knows_the_names_of_its_files(tmp_path):
     """Folder hash without names: swapping two files' contents between classes would go unnoticed."""
     from isthmus.cli.common import file_hash

@@ -38,14 +38,19 @@ class Inputs:
         return not len(self.source)
 
 
-def read_as(request: LabelRequest, path: str, *, target: bool, **want_labels: WantLabels) -> Collection:
-    """One file, as source (labels are needed) or as target (none), unless ``want_labels`` says otherwise."""
+def read_as(
+    request: LabelRequest, path: str, *, target: bool, has_ids: bool | None = None, **want_labels: WantLabels
+) -> Collection:
+    """Read one file as source (labels are needed) or as target (none), unless ``want_labels`` is given.
+
+    ``has_ids``: whether the column of ``--id`` is looked for; in a target, if omitted.
+    """
     wanted: Any = {"want_labels": not target} | want_labels
     return read_collection(
         path,
         text=(request.target_text or request.text) if target else request.text,
         label=request.label,
-        id=request.id if target else None,
+        id=request.id if (target if has_ids is None else has_ids) else None,
         sheet=request.sheet if is_workbook(path) else None,
         **wanted,
     )

@@ -141,7 +141,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     classes = read_class_options(request, source)
     if not inputs.by_names_alone:
         _check_classes(source, request.force_classes, added=classes)
-    extra = [read_as(request, str(path), target=True) for path in request.extra]
+    extra = [read_as(request, str(path), target=True, has_ids=False) for path in request.extra]
     vectors = None
     if request.vectors is not None:
         vectors = [column_vectors(part, request.vectors) for part in _parts(source, target, extra)]
