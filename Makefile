@@ -8,8 +8,13 @@ SPREAD := --dist loadgroup --no-loadscope-reorder
 STALE  ?= say
 # Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
 FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py docs/test_mutants.py evaluate explain \
+<<<<<<< HEAD
 	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py test_packing.py \
 	test_methods.py test_request.py)
+=======
+	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py \
+	test_recipes.py test_request.py)
+>>>>>>> 883cc81c (Remove the quick path for later texts)
 
 FUZZ_MINUTES ?= 30
 

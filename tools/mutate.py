@@ -63,7 +63,6 @@ TESTS = {
     "methods.py": ["tests/test_methods.py"],
     "_parameters.py": ["tests/contract"],
     "_streams.py": ["tests/cli/test_streams.py"],
-    "_packing.py": ["tests/test_packing.py"],
     "_progress.py": ["tests/contract/test_gate.py", "tests/api/test_notebook.py"],
     "_utils.py": ["tests/contract"],
     "request.py": ["tests/test_request.py"],

@@ -3,12 +3,9 @@
 import os
 import sys
 
-from isthmus._lazy import defer
-
 
 def main() -> None:
     """Ctrl-C while the command is still being loaded ends it as quietly as later."""
-    defer("scipy.stats")
     try:
         from isthmus.cli import main as run
     except KeyboardInterrupt:

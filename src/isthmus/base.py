@@ -19,7 +19,6 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._math.content import content_order
 from isthmus._math.rows import row_blocks as row_blocks  # for authors of estimators
 from isthmus._math.rows import softmax as softmax
-from isthmus._packing import pack_names, unpack_names
 from isthmus._parameters import Interval as Interval
 from isthmus._parameters import StrOptions as StrOptions
 from isthmus._parameters import check_parameters
@@ -268,8 +267,13 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         for rows, found in ((domains.target, self._fit(domains)), (domains.unlabelled_source, None)):
             if len(rows):
                 codes[rows] = self._scores(domains.rows(rows)).argmax(axis=1) if found is None else found
-        self.transduction_ = self.classes_[domains.restore_rows(codes)]
+        self._codes = domains.restore_rows(codes)
         return self
+
+    @property
+    def transduction_(self) -> np.ndarray:
+        """Label of every fitted row; stored as codes, because a saved file holds numbers in less space than names."""
+        return self.classes_[self._codes]
 
     def predict(self, X):
         """Class of each new target document, without refitting."""
@@ -284,12 +288,6 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
     def target_proba(self, X):
         """Probabilities of the fitted target rows ``X``, in their order; a method may know them without computing."""
         return self.predict_proba(X)
-
-    def __getstate__(self):
-        return pack_names(super().__getstate__())
-
-    def __setstate__(self, state):
-        super().__setstate__(unpack_names(state))
 
     def _check_new(self, X):
         return check_rows(self, X, kind=self._row_kind)

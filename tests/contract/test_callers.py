@@ -24,6 +24,8 @@ ALLOWED = {
     ("workspace/schema.py", "process_bind_param"): "called by SQLAlchemy",
     ("workspace/schema.py", "process_result_value"): "called by SQLAlchemy",
     ("cli/app.py", "format_commands"): "called by click",
+    ("features/term_rows.py", "SideBySide"): "a step that the format of saved models will store",
+    ("features/term_rows.py", "UnitRows"): "a step that the format of saved models will store",
     ("workspace/groups.py", "rename_class"): "the workspace keeps new names of classes; no page offers it yet",
     ("workspace/groups.py", "undo_name"): "takes back what rename_class did",
     ("evaluate/labels.py", "contingency"): "the table behind the scores of pairs, for users",
@@ -31,7 +33,6 @@ ALLOWED = {
 # Arguments that are taken and not used, by file: what scikit-learn, numba, click, starlette, SQLAlchemy or a shared
 # interface hands over.
 IDLE = {
-    "api/quick.py": "vectors",
     "classify/baselines/aligned_features.py": "Z codes",
     "classify/cocc/blocks.py": "before values",
     "classify/labeller.py": "row",

@@ -1,6 +1,5 @@
 """What a new process loads and leaves alone, step by step: one process takes all steps, the lightest first."""
 
-import importlib
 import json
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import isthmus
-from isthmus._lazy import hidden
 
 # After each step: its name, and the packages loaded by then; a step may also say something.
 STEPS = """
@@ -85,45 +83,3 @@ def test_importing_everything_public_leaves_the_global_configuration_alone(steps
 def test_no_module_takes_the_place_of_a_public_name():
     """Importing ``isthmus.name`` would put the module where the function stood."""
     assert [name for name in isthmus._PUBLIC if find_spec(f"isthmus.{name}")] == []
-
-
-# One process: a name taken from a deferred module, a submodule of another, and what had been loaded by then.
-DEFERRED = """
-import json, sys
-from isthmus._lazy import defer
-defer("wave"), defer("xml.etree")
-from wave import open as open_wave
-from wave import Wave_read
-before = "wave" in sys.modules and hasattr(sys.modules["wave"], "__file__")
-from xml.etree.ElementTree import fromstring
-import xml.etree
-try:
-    open_wave("no such file")
-except FileNotFoundError:
-    pass
-print(json.dumps([before, Wave_read.getnframes.__name__, fromstring("<a/>").tag, sys.modules["wave"].__file__[-7:]]))
-"""
-
-
-def test_a_deferred_module_loads_when_something_of_it_is_used():
-    done = subprocess.run([sys.executable, "-c", DEFERRED], capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == [False, "getnframes", "a", "wave.py"]
-
-
-def test_the_command_labels_without_the_part_of_scipy_that_it_does_not_use(tmp_path):
-    (tmp_path / "s.csv").write_text("text,label\nkind staff,staff\nfast bike,product\n")
-    (tmp_path / "t.csv").write_text("text\nrude staff\n")
-    command = ["-X", "importtime", "-m", "isthmus", "label", "s.csv", "t.csv", "--method", "nbc"]
-    done = subprocess.run([sys.executable, *command], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert "sklearn.base" in done.stderr, "the list of imports is there"
-    assert "scipy.stats._stats_py" not in done.stderr
-    assert "pandas.core" not in done.stderr
-
-
-def test_a_hidden_module_is_not_found_until_the_block_ends():
-    sys.modules.pop("zipapp", None)
-    with hidden("zipapp"), pytest.raises(ImportError):
-        importlib.import_module("zipapp")
-    with hidden("json"):  # was there before
-        assert importlib.import_module("json") is json
-    assert importlib.import_module("zipapp").__name__ == "zipapp"

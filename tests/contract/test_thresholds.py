@@ -6,7 +6,6 @@ under the ordinary value. ``slack`` is 0 where the other way is exact, otherwise
 
 import gzip
 import io
-import zipfile
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -24,7 +23,6 @@ from isthmus import (
     TransductiveKernelClassifier,
 )
 from isthmus._math import content
-from isthmus.api import saving
 from isthmus.choose import AccuracyEstimate, candidates
 from isthmus.choose.guaranteed import Belief
 from isthmus.classify.baselines.aligned_features import StructuralCorrespondence
@@ -84,12 +82,11 @@ def strings(folder, **settings):
     return [model.target_scores_, model.predict_proba(NEW), model.ranking_, model.landmarks_, model.added_]
 
 
-def few_new_texts(kind):
+def counted_ngrams(kind):
     def run(folder):
-        texts, labels, domain = example_texts(n=20)
-        model = TransductiveKernelClassifier(kernel=kind, ngram_range=(2, 4), align="mean").fit(texts, labels, domain)
-        rule = model.prediction_rule()
-        return [model.predict_proba(NEW[:3]), rule.scores(NEW[:3]), rule.scores(NEW[:1])]
+        names, own, counts = StringKernel(kind, (2, 4)).counts(NEW[0], NEW)
+        order = np.argsort(names)
+        return [np.array(names)[order], own[order], counts.toarray()[:, order]]
 
     return run
 
@@ -205,18 +202,6 @@ def workbook(folder):
     return [read_collection(folder / "t.xlsx", text="text").texts]
 
 
-def saved_parts(folder):
-    plain, rng = io.BytesIO(), np.random.default_rng(0)
-    parts = {"words": b"staff price " * 400, "noise": rng.bytes(3_000), "none": b""}
-    with zipfile.ZipFile(plain, "w") as archive:
-        for name, data in parts.items():
-            archive.writestr(name, data)
-    with zipfile.ZipFile(io.BytesIO(saving._packed(plain.getvalue()))) as archive:
-        found = {name: archive.read(name) for name in archive.namelist()}
-        assert found == parts, "a part is what it was, compressed or not"
-        return [found, [archive.getinfo(name).compress_type for name in ("words", "noise")]]
-
-
 def believed(folder):
     belief = Belief.of(np.linspace(0.99, 0.55, 600), AccuracyEstimate(0.8, 0.7, 0.9))
     return [belief.errors(np.array([300, 600])), [belief.size]]
@@ -278,10 +263,7 @@ CASES = [
     Case("ridge of a kernel", {ROWS + "kernel_ridge.BLOCK": 5}, lambda f: strings(f, transductive=False), 1e-12),
     Case("ridge in steps", STEPS, lambda f: strings(f, alpha=1e-2), 1e-5),
     Case("strips of the ridge", STEPS | {ROWS + "ridge_steps.STRIP": 3}, lambda f: strings(f, alpha=1e-2), 1e-5),
-    *(Case(f"few new texts, {kind}", {"isthmus.classify.rules.FEW": 0, ROWS + "classifier.FEW": 0},
-           few_new_texts(kind), 1e-12) for kind in ("presence", "intersection", "spectrum")),
-    *(Case(f"a table of n-grams, {kind}", {"isthmus.features.gram._TABLE": 0}, few_new_texts(kind), 1e-12)
-      for kind in ("presence", "intersection", "spectrum")),
+    Case("a table of n-grams", {"isthmus.features.gram._TABLE": 0}, counted_ngrams("presence")),
     *(Case(f"blocks of the kernel, {kind}", {"isthmus.features.gram.BLOCK": 5}, kernel_of_texts(kind))
       for kind in ("presence", "intersection", "spectrum")),
     Case("more than are compared whole, fewer than the landmarks", {ROWS + "classifier.MOST_EXACT": 5}, strings),
@@ -309,7 +291,6 @@ CASES = [
     Case("groups of rows", {"isthmus.corpus.write._ROW_GROUP": 2}, joined),
     Case("a packed file", {"isthmus.corpus.limits._CHUNK": 7, "isthmus.corpus.limits._PACKED_CHUNK": 5}, packed_file),
     Case("a workbook", {"isthmus.corpus.limits._CHUNK": 50}, workbook),
-    Case("parts of a model", {"isthmus.api.saving._SAMPLE": 300}, saved_parts),
     Case("commonest forms, documents", {"isthmus.features.tokens._DOCUMENTS": 8}, commonest_forms),
     Case("commonest forms, characters", {"isthmus.features.tokens._CHARACTERS": 23}, commonest_forms),
     Case("guesses about a table", {"isthmus.corpus.guess.LOOKED_AT": 9}, guessed_table),

@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from isthmus import StringKernel
 from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
-from isthmus.features import gram_lookup, strings
+from isthmus.features import strings
 from isthmus.features.gram import normalize_kernel
 from isthmus.features.strings import KernelSum
 
@@ -175,52 +175,6 @@ def test_equal_to_scikit_learn_on_reviews(data_dir, monkeypatch):
                 warnings.simplefilter("ignore", IsthmusWarning)
                 K = StringKernel(kind).gram(texts)
             np.testing.assert_array_equal(K, (X @ X.T).toarray(), err_msg=f"{kind}, small up to {small}")
-
-
-@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
-@pytest.mark.parametrize("kind", ["presence", "intersection", "spectrum"])
-def test_few_texts_have_the_kernel_of_many(kind):
-    others = ["banana bread", "a bandana, a banana", "", "xyz"]
-    kernel = StringKernel(kind, ngram_range=(1, 3))
-    texts = ["banana", "ana ana", ""]
-    K, _, diagonal = kernel.cross_and_diagonals(texts, others, normalize=True)
-    np.testing.assert_array_equal(kernel.cross_few(texts, others, diagonal), K)
-
-
-@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
-@pytest.mark.parametrize("compiled", [False, True])
-@pytest.mark.parametrize("lengths", [(1, 3), (2, 2), (5, 8)])
-def test_sorted_texts_give_few_others_the_same_kernel(lengths, compiled, monkeypatch):
-    """Repeats within a text, symbols that the others lack, empty texts."""
-    if compiled:
-        monkeypatch.setattr(gram_lookup, "SMALL", -1)
-    others = ["banana bread", "a bandana, a banana", "", "xyz", "banana banana banana", "Übermut tut selten gut"]
-    kernel = StringKernel("presence", ngram_range=lengths)
-    texts = ["banana", "ana ana ana", "", "ßßß bananas übermut ßßß", "banana bread banana bread"]
-    lookup = kernel.look_up(others)
-    for text in texts:
-        K, _, diagonal = kernel.cross_and_diagonals([text], others, normalize=True)
-        np.testing.assert_array_equal(kernel.cross_few([text], [], diagonal, lookup), K)
-
-
-@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
-def test_what_does_not_fit_a_key_is_compared_as_before():
-    many = "".join(chr(code) for code in range(0x4E00, 0x4E00 + 300))
-    wide, narrow = StringKernel(ngram_range=(5, 8)), StringKernel("intersection", ngram_range=(1, 2))
-    assert wide.look_up([many]) is None, "300 symbols do not fit into 8 bits"
-    assert narrow.look_up(["abc"]) is None
-    for text, others in ((many, ["abc", "an abc"]), (9 * many[-1], [many[:254], 9 * many[253]])):
-        K, _, diagonal = wide.cross_and_diagonals([text], others, normalize=True)
-        np.testing.assert_array_equal(wide.cross_few([text], others, diagonal, wide.look_up(others)), K)
-
-
-@pytest.mark.filterwarnings("ignore:.*shorter than the shortest n-gram")
-def test_few_texts_too_short_for_an_ngram_are_like_nothing():
-    """Two letters hold no n-gram of three; the text between them is not affected."""
-    others = ["abc", "ab", "xabcx"]
-    kernel = StringKernel("presence", ngram_range=(3, 3))
-    K = kernel.cross_few(["ab", "abc", "a"], others, np.array([1, 0, 3]))
-    np.testing.assert_allclose(K, [[0, 0, 0], [1, 0, 1 / np.sqrt(3)], [0, 0, 0]])
 
 
 def test_a_kernel_shows_a_text_as_it_reads_it():

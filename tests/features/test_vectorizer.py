@@ -428,22 +428,6 @@ def test_every_name_stands_above_its_own_counts(settings):
     assert counts.tolist() == [[float(several.count(name)) for name in names] for several in terms]
 
 
-def test_rows_count_the_same_where_words_and_reading_are_the_same():
-    """Those who do share their counts; keys of characters are nobody else's, though they have no words to differ in."""
-    texts = ["kind staff", "rude staff again"]
-
-    def rows(texts=texts, **settings):
-        return TextVectorizer(min_df=1, language="en", **settings).fit(texts).term_rows
-
-    assert rows().counts_as(rows(weighting="tfidf"))
-    assert not rows().counts_as(rows(texts[:1])), "another vocabulary"
-    assert not rows(stem=False).counts_as(rows(stem=False, lowercase=False)), "other reading"
-    bigrams = rows(analyzer="bigrams")
-    assert not bigrams.counts_as(rows(texts[:1], analyzer="bigrams"))
-    assert not rows().counts_as(bigrams)
-    assert not bigrams.counts_as(rows())
-
-
 def test_a_text_that_does_not_tell_is_read_in_the_first_of_several_languages():
     assert pick_language("42 !", ["de", "en"]) == "de"
     assert pick_language("价格太高了", ["de", "zh"]) == "zh"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import warnings
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,24 +14,14 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from isthmus._cards import card
-from isthmus._math.confidence import without_text
+from isthmus._math.confidence import review_later, without_text
 from isthmus._math.samples import two_sided_z, wilson_ends
-from isthmus._progress import listen, shows_progress
-from isthmus._utils import plural
+from isthmus._progress import shows_progress
+from isthmus._utils import plural, warn
 from isthmus._validation import check_seed, check_texts
 from isthmus.api.frames import takes_frames
 from isthmus.api.hands import HandCheck, compare_hands
 from isthmus.api.outlook import Outlook
-from isthmus.api.quick import (
-    NotQuickError,
-    NovelGroups,
-    PipelineRule,
-    QuickModel,
-    VoteRule,
-    label_columns,
-    later_labels,
-    warn_of_unknown,
-)
 from isthmus.api.review import review
 from isthmus.api.saving import Kind, save_result
 from isthmus.api.steps import JudgedLabels, LabelJob, fit_job, judge_job, read_job, read_target_labels
@@ -42,18 +29,18 @@ from isthmus.api.subtopics import Subtopics, split_label
 from isthmus.choose.budgets import budget_curve
 from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.choice import Choice
-from isthmus.choose.combined import CombinedModel
 from isthmus.choose.guaranteed import NOMINAL, draw_to_decide
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
+from isthmus.choose.trust import NovelGroups
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.explain import explain_document
+from isthmus.features.counting import sharing
 from isthmus.features.embeddings import MINILM, STATIC, TextEmbedder, VectorTable
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.feedback.asking import ask, ask_about_words
 from isthmus.feedback.model import (
     add_vectors,
     calibrated_proba,
-    confidence_power,
     fitted_pipelines,
     has_no_known_terms,
     taught_part,
@@ -64,7 +51,6 @@ from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
 from isthmus.feedback.teaching import labels_without_own_answer, learn_answers, name_groups, teach
 from isthmus.methods import METHODS
-from isthmus.pipeline import TransferPipeline
 from isthmus.request import ERROR_BUDGET, LabelRequest
 
 _CARD_CLASSES = 12  # shown in a notebook
@@ -201,22 +187,51 @@ class LabelResult(Outlook):
         texts = check_texts(texts, "texts", fill=True)
         if vectors is not None:
             add_vectors(self.model, texts, vectors)
-        quick = self._quick if vectors is None else None
-        unknown = has_no_known_terms(self.model, texts) if quick is None else quick.no_known_terms(texts)
-        warn_of_unknown(unknown)
-        probabilities = (self.model if quick is None else quick).predict_proba(texts)
-        taught = taught_part(self.model) is not None
-        vote = voting_part(self.model).predict_proba(texts) if taught else None
+        with sharing():  # methods that read the same words read them once
+            unknown = has_no_known_terms(self.model, texts)
+            if 2 * unknown.sum() > len(unknown):
+                message = (
+                    f"The model finds no term that it knows in {unknown.sum():,} of {len(unknown):,} new texts, so "
+                    "their labels are guesses; label these texts afresh from the source, and look whether the two "
+                    "share a language."
+                )
+                warn(message, code="weak-bridge")
+            probabilities = self.model.predict_proba(texts)
+            taught = taught_part(self.model) is not None
+            vote = voting_part(self.model).predict_proba(texts) if taught else None
         calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
-        found = later_labels(self, texts, probabilities, calibrated, unknown)
+        codes = probabilities.argmax(axis=1)
+        groups = np.full(len(texts), "", dtype=object) if self.groups is None else self.groups(texts)
+        judged = calibrated, codes, groups, unknown, self.settings
+        confidence, reasons = review_later(*judged, unverified=self.unverified)
+        start = "chosen on the earlier target: "
+        # The evidence was about the earlier texts.
+        decision = [
+            {name: row[name] for name in ("method", "chosen", "weight") if name in row}
+            | {"why": start + row["why"].removeprefix(start)}
+            for row in self.decision
+            if row["chosen"]
+        ]
         unknown_yet: dict[str, Any] = dict.fromkeys(_OF_EARLIER_TEXTS)
         return replace(
             self,
+            texts=texts,
+            labels=self.classes[codes],
+            confidence=confidence,
+            needs_review=np.asarray(reasons != "", dtype=bool),
+            review_reason=reasons,
             probabilities=probabilities,
             ids=None if ids is None else list(ids),
+            decision=decision,
+            novel_group=groups,
+            novel=[
+                group | {"documents": int(np.sum(groups == group["group"]))}
+                for group in self.novel
+                if group["group"] in groups
+            ],
             history=[],
             warnings=[],
-            **(found | unknown_yet),
+            **unknown_yet,
         )
 
     @cached_property
@@ -228,37 +243,6 @@ class LabelResult(Outlook):
         vectorizer = TextVectorizer(**{name: self.settings[name] for name in wanted if name in self.settings})
         rows = vectorizer.fit_transform(self.texts)
         return NovelGroups.of(vectorizer.term_rows, rows, self.novel_group, self.labels)
-
-    @cached_property
-    def _quick(self) -> QuickModel | None:
-        """The same model as rules and arrays, which label a text in a few milliseconds; None where it has none."""
-        if importlib.util.find_spec("cupy") is not None:  # rules know no GPU
-            return None
-        model: VoteRule | PipelineRule
-        try:
-            if type(self.model) is CombinedModel:
-                model = VoteRule.of(self.model)
-            elif type(self.model) is TransferPipeline:
-                model = PipelineRule.of(self.model)
-            else:
-                return None
-        except NotQuickError:
-            return None
-        known = Counter(name for name in np.asarray(self.source_labels, dtype=object).tolist() if name is not None)
-        return QuickModel(
-            model=model,
-            classes=self.classes,
-            power=confidence_power(self.model, self.settings),
-            groups=self.groups,
-            unverified=self.unverified,
-            method=self.method,
-            decision=self.decision,
-            novel=self.novel,
-            sources=self.sources,
-            settings=self.settings,
-            source_counts=[[name, count] for name, count in known.items()],
-            n_source=len(self.source_texts),
-        )
 
     @property
     def n_source(self) -> int:
@@ -541,7 +525,14 @@ class LabelResult(Outlook):
 
     def columns(self) -> dict[str, list]:
         """The result as columns: text, label, confidence, needs_review, novel_group, review_reason."""
-        return label_columns(self)
+        return {
+            "text": list(self.texts),
+            "label": self.labels.tolist(),
+            "confidence": [round(float(value), 4) for value in self.confidence],
+            "needs_review": self.needs_review.tolist(),
+            "novel_group": self.novel_group.tolist(),
+            "review_reason": self.review_reason.tolist(),
+        }
 
     def budget_curve(self, steps: int = 20) -> list[dict]:
         """What an error budget costs: ``reviewed`` (share), ``documents`` to review and ``expected_error`` of the rest.
@@ -574,19 +565,6 @@ class LabelResult(Outlook):
         from isthmus.report.plots import LabelPlots
 
         return LabelPlots(self)
-
-    def quick_model(self) -> QuickModel | None:
-        """What labels later texts as this labelling does, if it has rules for it and they agree on a text or two."""
-        quick = self._quick
-        if quick is None:
-            return None
-        tried = ["", *(text for text in self.texts[:2])]
-        with listen(None), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nobody asked about these texts
-            wanted = self.model.predict_proba(tried)
-            same = np.array_equal(quick.predict_proba(tried), wanted)
-            unknown = np.array_equal(quick.no_known_terms(tried), has_no_known_terms(self.model, tried))
-        return replace(quick, settings=self.settings) if same and unknown else None
 
     def save(self, path, *, force: bool = False):
         """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""

@@ -1,14 +1,15 @@
-"""``isthmus.load``: a saved labelling or grouping, read back."""
+"""``isthmus.load``: load a saved result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from isthmus.api.saving import read_saved
 
 
-def _result_type(kind: str) -> type | None:
-    """The class behind a kind, imported when it is met: labels need nothing of what groups documents."""
+def _result_type(kind: str) -> Any:
+    """Return the class of a kind, imported on first use: labels need nothing of the clustering packages."""
     if kind == "label":
         from isthmus.api.label import LabelResult
 
@@ -21,10 +22,9 @@ def _result_type(kind: str) -> type | None:
 
 
 def load(path, kind: str | None = None, *, trusted: Iterable = ()):
-    """Read what was saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
+    """Load a result saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
 
-    Only known types are rebuilt, so a file from elsewhere cannot run code; one that asks for other types, was written
-    in a newer format or is not such a file is refused with the code ``bad-model``.
+    Only objects of known types are rebuilt, so a file from elsewhere cannot run code.
 
     Parameters
     ----------
@@ -32,15 +32,19 @@ def load(path, kind: str | None = None, *, trusted: Iterable = ()):
     kind : {"label", "cluster"}, optional
         Refuse a file of the other kind.
     trusted : iterable of types or str, default=()
-        Types that a model may hold beyond those of isthmus and scikit-learn, or their full names
-        (``"my_module.MyClassifier"``): an estimator of your own, say. Loading makes objects of these types, so name
-        only what you wrote or have read.
+        Types that the file may contain in addition to those of isthmus and scikit-learn, or their full names
+        (``"my_module.MyClassifier"``), for example your own estimator. Loading constructs objects of these types, so
+        name only types that you wrote or have read.
 
     Returns
     -------
     LabelResult or GroupingResult
-        With ``predict(texts)`` for later documents (a labelling also has ``label_new(texts)``), and all that it had
-        before.
+        The result as it was saved; ``predict(texts)`` labels or groups later documents.
+
+    Raises
+    ------
+    DataError
+        With code ``bad-model`` if the file contains other types, has another format or is not a saved result.
 
     See Also
     --------

@@ -1,8 +1,8 @@
-"""Keep: a labelling or a grouping in one file, read back without running anything that the file says.
+"""Save a labelling or a grouping in one file, and load it without running code from the file.
 
-The file is a zip archive: ``isthmus.json`` (kind, format number, versions), ``texts.json`` (ids and texts, plain JSON)
-and ``model.skops`` (everything else, by skops, which rebuilds objects of named types only). Types are named here; a
-file that asks for any other type is refused, unless whoever loads it names that type.
+The file is a zip archive: ``isthmus.json`` (kind, format number, versions), ``texts.json`` (texts and names as JSON)
+and ``model.skops`` (everything else, written by skops, which rebuilds only objects of known types). This module lists
+the known types; a file with any other type is refused, unless the caller of :func:`isthmus.load` names that type.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ import json
 import sys
 import warnings
 import zipfile
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Set
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Set
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,15 +24,14 @@ from isthmus.corpus import check_output, replacing
 from isthmus.corpus.limits import too_large, unpack_limit
 from isthmus.exceptions import DataError, UsageError
 
-FORMAT = 2  # raise it when an older isthmus could no longer read what this one writes
+FORMAT = 3  # raise it when this version and an older one cannot read each other's files
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
+_ARRAYS = "arrays"  # entry of the texts with the arrays of names
 _HEADER_BYTES = 1_000_000
-_SAMPLE = 100_000  # bytes that show whether a part can be compressed
-_TRIED = 20  # characters that are enough to see a model work
+_TRIED = 20  # characters of a text on which a loaded model is tried
 
-# Rooms whose classes a file may name. Nothing in them acts when an object is made; the rooms that read, write and run
-# commands are not among them.
-_ROOMS = (
+# Packages whose classes a file may contain: constructing such an object reads, writes and runs nothing.
+_PACKAGES = (
     "isthmus.base",
     "isthmus.pipeline",
     "isthmus._math",
@@ -46,7 +42,7 @@ _ROOMS = (
     "isthmus.feedback",
     "isthmus.shift.similarity",
 )
-# Beyond what skops itself trusts (scikit-learn's estimators, numpy's and scipy's public types).
+# In addition to the types that skops trusts (scikit-learn's estimators, numpy's and scipy's public types).
 _TYPES = {
     "builtins.frozenset",
     "scipy.sparse._csr.csr_matrix",
@@ -54,88 +50,51 @@ _TYPES = {
     "scipy.sparse._csr.csr_array",
     "scipy.sparse._csc.csc_array",
 }
-_WITH_UFUNCS = ("numpy", "scipy.special")
 
 
 class Kind(NamedTuple):
     name: str  # as in the file's header
     what: str  # in words
-    plain: tuple[str, ...]  # lists of str: kept as JSON, a hundred times faster than one node each
+    plain: tuple[str, ...]  # lists of str: written as JSON, because skops is slow with many small objects
     can: str  # what its model must be able to do
     alike: tuple[str, ...]  # names of parts that say something about the same rows
 
 
 def save_result(result, path, *, force: bool = False) -> Path:
-    """Write a labelling or a grouping with its model and its texts, whole or not at all."""
-    from isthmus._packing import pack_names
+    """Save a labelling or a grouping with its model and texts atomically.
 
+    Parameters
+    ----------
+    result : LabelResult or GroupingResult
+    path : path
+    force : bool, default=False
+        Replace an existing file.
+
+    Returns
+    -------
+    Path
+    """
     check_output(path, force=force, table=False)
     skops_io = import_optional("skops.io", "A saved model")
     kind = result.KIND
     content = {field.name: getattr(result, field.name) for field in fields(result)}
     texts = {name: content.pop(name, None) for name in kind.plain}
-    model = _packed(skops_io.dumps(pack_names(content)))
+    arrays = {name: value.tolist() for name, value in content.items() if _is_names(value)}
+    content = {name: value for name, value in content.items() if name not in arrays}
+    model = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
     _warn_of_types(_unknown(skops_io.get_untrusted_types(data=model)))
     with replacing(path, force=force) as out, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(_HEADER, json.dumps(_header(kind.name, getattr(result, "method", "guided"))))
-        archive.writestr(_TEXTS, json.dumps(texts))
+        archive.writestr(_TEXTS, json.dumps({**texts, _ARRAYS: arrays}))
         archive.writestr(_MODEL, model, compress_type=zipfile.ZIP_STORED)
-        _write_quick(archive, result, model, texts)
     return Path(path)
 
 
-def _packed(model: bytes) -> bytes:
-    """A model's archive with its parts compressed, but for those that would stay as large: noise in numbers."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(model)) as plain, zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for entry in plain.infolist():
-            data = plain.read(entry)
-            pays = len(zlib.compress(data[:_SAMPLE])) < 0.9 * len(data[:_SAMPLE])
-            archive.writestr(entry.filename, data, zipfile.ZIP_DEFLATED if pays else zipfile.ZIP_STORED)
-    return packed.getvalue()
-
-
-def _write_quick(archive: zipfile.ZipFile, result: Any, model: bytes, texts: dict[str, Any]) -> None:
-    """Rules that label later texts without loading the rest, where the model has them and they give its labels."""
-    quick = getattr(result, "quick_model", lambda: None)()
-    if quick is None:
-        return
-    from isthmus.api.quick import write_quick
-
-    with zipfile.ZipFile(io.BytesIO(model)) as saved:
-        write_quick(archive, quick, saved, texts)
-
-
-def import_skops_quickly() -> None:
-    """Import skops without its walks through other packages: for a command, which reads one file and ends.
-
-    On import, skops lists estimators and ufuncs in order to trust them: that loads every module of scikit-learn, and
-    looks for each ufunc in every module there is. Instead, those that a file names are looked at one by one
-    (``_unknown``).
-    """
-    if "skops.io" in sys.modules:
-        return
-    utils = importlib.import_module("sklearn.utils")
-    walked = [importlib.import_module(name) for name in _WITH_UFUNCS]
-    with ExitStack() as back:
-        back.enter_context(_replaced(utils, "all_estimators", lambda *args, **kwargs: []))
-        for module in walked:
-            back.enter_context(_replaced(module, "__dir__", list))
-        import_optional("skops.io", "A saved model")
-
-
-@contextmanager
-def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
-    missing = object()
-    before = vars(module).get(name, missing)
-    setattr(module, name, value)
-    try:
-        yield
-    finally:
-        if before is missing:
-            delattr(module, name)
-        else:
-            setattr(module, name, before)
+def _is_names(value: Any) -> bool:
+    """Whether it is an object array of str and None, which JSON restores without loss."""
+    if getattr(getattr(value, "dtype", None), "kind", "") != "O" or value.ndim != 1:
+        return False
+    return all(name is None or type(name) is str for name in value)
 
 
 def check_saved_file(path: str | Path) -> Path:
@@ -151,33 +110,9 @@ def check_saved_file(path: str | Path) -> Path:
     return path
 
 
-def read_quickly(path: str | Path) -> Any:
-    """Rules that label later texts; None if there are none or the file is damaged (`read_saved` says how)."""
-    path = check_saved_file(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            header = _read_header(archive)
-            if header.get("kind") != "label" or header.get("format") != FORMAT:
-                return None
-            model = _check_sizes(archive, path)
-            from isthmus.api.quick import read_quick  # loads numpy and scipy, which refusals do not wait for
-
-            @cache
-            def texts() -> Any:
-                return json.loads(archive.read(_TEXTS))
-
-            with zipfile.ZipFile(io.BytesIO(model)) as saved:
-                return read_quick(archive, saved, texts)
-    except MemoryError:
-        raise
-    except Exception:  # whatever a damaged or forged part makes its readers stumble over: the model itself is asked
-        return None
-
-
 def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None, trusted: Iterable = ()):
-    """See :func:`isthmus.load`. ``result_type`` gives the class of a kind, None if unknown."""
+    """Read a saved result; see :func:`isthmus.load`. ``result_type`` returns the class of a kind, None if unknown."""
     path, names = check_saved_file(path), _full_names(trusted)
-    skops_io = import_optional("skops.io", "A saved model")
     try:
         with zipfile.ZipFile(path) as archive:
             found = _check_header(archive, path, result_type)
@@ -185,7 +120,7 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
             texts = json.loads(archive.read(_TEXTS))
     except (DataError, MemoryError):
         raise
-    except Exception as error:  # whatever a damaged archive makes its unpackers stumble over
+    except Exception as error:  # unpacking a damaged archive can raise almost anything
         raise _bad(
             path, "is not a model saved by isthmus; save one with result.save(path) or isthmus label --save FILE"
         ) from error
@@ -195,7 +130,7 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
             path,
             f"holds {held}, and {needed} is needed, as isthmus.{kind}(…).save(path) or isthmus {kind} --save writes it",
         )
-    return _rebuild(path, result_type(found), texts, _read_model(path, model, skops_io, names), names)
+    return _rebuild(path, result_type(found), texts, _read_model(path, model, names), names)
 
 
 def _check_sizes(archive: zipfile.ZipFile, path: Path) -> bytes:
@@ -215,32 +150,28 @@ def _header(kind: str, method: str) -> dict[str, Any]:
     return {"format": FORMAT, "kind": kind, "method": method, **versions(("isthmus", "scikit-learn"))}
 
 
-def _read_header(archive: zipfile.ZipFile) -> Any:
+def _check_header(archive: zipfile.ZipFile, path: Path, result_type: Callable[[str], Any]) -> str:
+    """Return the kind of the result, or refuse a file of another format."""
     if archive.getinfo(_HEADER).file_size > _HEADER_BYTES:
         raise ValueError("header too long")
-    return json.loads(archive.read(_HEADER))
-
-
-def _check_header(archive: zipfile.ZipFile, path: Path, result_type: Callable[[str], Any]) -> str:
-    header = _read_header(archive)
+    header = json.loads(archive.read(_HEADER))
     number = header.get("format") if isinstance(header, dict) else None
     if not isinstance(number, int) or isinstance(number, bool) or number < 1:
         raise ValueError("no header")
-    if number > FORMAT:
-        version = str(header.get("isthmus"))[:40]
+    if number != FORMAT:
+        advice = "Update isthmus" if number > FORMAT else "label or group the texts again and save the new result"
         raise _bad(
             path,
-            f"is of format {number}, written by isthmus {version!r}; this version reads up to format {FORMAT}. "
-            "Update isthmus",
+            f"is of format {number}, written by isthmus {str(header.get('isthmus'))[:40]!r}; this version reads "
+            f"format {FORMAT}. {advice}",
         )
-    if not isinstance(header.get("kind"), str) or result_type(header["kind"]) is None:
+    if result_type(header["kind"]) is None:
         raise ValueError("no kind")
     return header["kind"]
 
 
-def _read_model(path: Path, model: bytes, skops_io, trusted: Set[str]) -> dict[str, Any]:
-    from isthmus._packing import unpack_names  # here, for looking at a file's name loads no numpy
-
+def _read_model(path: Path, model: bytes, trusted: Set[str]) -> dict[str, Any]:
+    skops_io = import_optional("skops.io", "A saved model")
     try:
         untrusted = skops_io.get_untrusted_types(data=model)
         strange = [name for name in _unknown(untrusted) if name not in trusted]
@@ -254,10 +185,9 @@ def _read_model(path: Path, model: bytes, skops_io, trusted: Set[str]) -> dict[s
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             content = skops_io.load(io.BytesIO(model), trusted=untrusted)
-        content = unpack_names(content) if isinstance(content, dict) else content
     except DataError:
         raise
-    except Exception as error:  # whatever a damaged or forged archive makes skops stumble over
+    except Exception as error:  # a damaged or forged archive can make skops raise almost anything
         raise _bad(path, "is damaged, or was saved with other versions of its parts") from error
     if caught:
         message = f"{path.name!r} was saved with other versions of its parts ({caught[0].message})"
@@ -269,18 +199,20 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Se
     kind: Kind = result_type.KIND
     if not isinstance(texts, dict) or not isinstance(content, dict):
         raise _bad(path, f"does not hold {kind.what}")
-    known = {field.name for field in fields(result_type)}
-    plain = {name: texts[name] for name in kind.plain if name in known and name in texts}
-    lists_of_text = all(
+    arrays = texts.pop(_ARRAYS, {})
+    sound = all(
         value is None or (isinstance(value, list) and all(isinstance(text, str) for text in value))
-        for value in plain.values()
+        for value in texts.values()
     )
     model = content.get("model")  # a pipeline, a vote of several, a clustering
     known_type = type(model).__module__.startswith("isthmus.") or _full_name(type(model)) in trusted
-    if not lists_of_text or not (known_type and hasattr(model, kind.can)):
+    if not sound or not isinstance(arrays, dict) or not (known_type and hasattr(model, kind.can)):
         raise _bad(path, f"does not hold {kind.what}")
+    import numpy as np  # here, because checking the name of a file must not load numpy
+
+    restored = {name: np.array(value, dtype=object) for name, value in arrays.items()}
     try:
-        result = result_type(**{name: value for name, value in content.items() if name in known}, **plain)
+        result = result_type(**content, **texts, **restored)
     except TypeError as error:
         raise _bad(path, f"lacks parts of {kind.what}; it was written by another version of isthmus") from error
     for names in kind.alike:
@@ -320,8 +252,7 @@ def _size(value: Any) -> int | None:
 
 
 def _unknown(names: list[str]) -> list[str]:
-    known = (_is_ours, _is_estimator, _is_ufunc)
-    return sorted(name for name in names if name not in _TYPES and not any(is_known(name) for is_known in known))
+    return sorted(name for name in names if name not in _TYPES and not _is_ours(name))
 
 
 def _warn_of_types(strange: list[str]) -> None:
@@ -354,25 +285,8 @@ def _full_name(one: Any) -> str:
 
 def _is_ours(name: str) -> bool:
     module_name = name.rpartition(".")[0]
-    in_a_room = any(module_name == room or module_name.startswith(f"{room}.") for room in _ROOMS)
-    return in_a_room and _find_type(name) is not None
-
-
-def _is_estimator(name: str) -> bool:
-    if not name.startswith("sklearn."):
-        return False
-    from sklearn.base import BaseEstimator  # here, for looking at a file's name loads no numpy
-
-    found = _find_type(name)
-    return found is not None and issubclass(found, BaseEstimator)
-
-
-def _is_ufunc(name: str) -> bool:
-    module_name, _, own_name = name.rpartition(".")
-    if not any(module_name == root or module_name.startswith(f"{root}.") for root in _WITH_UFUNCS):
-        return False
-    numpy = importlib.import_module("numpy")  # here, for looking at a file's name loads no numpy
-    return isinstance(getattr(sys.modules.get(module_name), own_name, None), numpy.ufunc)
+    in_package = any(module_name == package or module_name.startswith(f"{package}.") for package in _PACKAGES)
+    return in_package and _find_type(name) is not None
 
 
 def _find_type(name: str) -> type | None:

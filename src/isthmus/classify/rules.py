@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ from isthmus._math.rows import row_blocks, softmax, unit_rows
 from isthmus.classify.centroids import CentredRows
 from isthmus.classify.cocc.blocks import Weigher, per_length, score_rows
 from isthmus.features.blocks import RowBlock
-from isthmus.features.gram import compare_few, ngram_gram
-from isthmus.features.gram_lookup import NgramLookup
+from isthmus.features.gram import ngram_gram
 from isthmus.features.ngrams import encode_texts
 from isthmus.features.term_chi2 import project_rows
 
-FEW = 3  # new documents up to which the columns are walked through instead of being sorted
 BLOCK = 2048  # documents compared in one go; larger blocks are no faster and take more memory
 
 
@@ -201,7 +198,6 @@ class StringRule:
     squeeze: bool
     n_jobs: int
     texts: Sequence[str]
-    diagonal: np.ndarray
     bend: KernelBend
     weights: np.ndarray
     offset: np.ndarray
@@ -212,30 +208,10 @@ class StringRule:
         return (rows @ self.weights + self.offset) * self.power
 
     def _compare(self, texts: Sequence[str]) -> np.ndarray:
-        if len(texts) > FEW:
-            codes, offsets = self._encode([*self.texts, *texts], known=len(self.texts))
-            lo, hi = self.lengths
-            split = len(self.texts)
-            return ngram_gram(codes, offsets, lo, hi, self.kind, split=split, normalize=True, n_jobs=self.n_jobs)[0]
-        own = self._encode(texts)
-        asked = self.__dict__["asked"] = self.__dict__.get("asked", 0) + 1
-        # Sorting the fitted texts pays from the third time on; one text may be all.
-        found = self._lookup.compare(*own, self.diagonal) if asked > 2 and self._lookup is not None else None
-        if found is None:
-            found = compare_few(self.kind, *own, *self._known, *self.lengths, self.diagonal)
-        return found
-
-    def _encode(self, texts: Sequence[str], known: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        return encode_texts(texts, self.lengths[0], lowercase=self.lowercase, squeeze=self.squeeze, known=known)
-
-    @cached_property
-    def _known(self) -> tuple[np.ndarray, np.ndarray]:
-        return self._encode(self.texts, known=len(self.texts))
-
-    @cached_property
-    def _lookup(self) -> NgramLookup | None:
-        """The n-grams of the fitted texts, sorted; None where that is not possible."""
-        return NgramLookup.build(*self._known, *self.lengths) if self.kind == "presence" else None
+        known = len(self.texts)
+        options: dict[str, Any] = {"lowercase": self.lowercase, "squeeze": self.squeeze, "known": known}
+        codes, offsets = encode_texts([*self.texts, *texts], self.lengths[0], **options)
+        return ngram_gram(codes, offsets, *self.lengths, self.kind, split=known, normalize=True, n_jobs=self.n_jobs)[0]
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 from collections import Counter
@@ -12,9 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from isthmus._lazy import defer, hidden
 from isthmus._utils import plural, warn
-from isthmus.api.saving import import_skops_quickly, read_quickly
 from isthmus.cli.blocks import NOT_IN_MEMORY, check_blocks, files_written, read_tls, resumable
 from isthmus.cli.common import (
     MOST_LINES,
@@ -93,8 +90,10 @@ def label_files(request: LabelRequest) -> None:
 
 
 def label_with_model(request: LabelRequest) -> None:
+    from isthmus.api.loading import load
+
     with talking(request.quiet):
-        saved = _load_model(request)
+        saved = load(request.model, kind="label")
         if request.error_budget is not None:
             saved.settings = {**saved.settings, "error_budget": request.error_budget}
         target = read_as(request, request.target, target=True)
@@ -108,31 +107,13 @@ def label_with_model(request: LabelRequest) -> None:
     conclude(request, result, saved.n_source, inputs, written, by_column(request, target))
 
 
-def _load_model(request: LabelRequest) -> Any:
-    """The saved labelling: of it what labels texts, where that is enough and the file has it by itself."""
-    if request.report is None and request.vectors is None:
-        importlib.import_module("numpy")
-        for name in ("numpy.f2py", "numpy.testing"):  # scipy asks for every part of numpy, and calls none of these
-            defer(name)
-        quick = read_quickly(str(request.model))
-        if quick is not None:
-            return quick
-    from isthmus.api.loading import load
-
-    import_skops_quickly()
-    return load(request.model, kind="label")
-
-
 def _source_of(saved: Any, request: LabelRequest) -> Collection:
-    """The source of a saved labelling, for its report; no documents where none is written."""
+    """Return the source of a saved result, for its report."""
     name = f"source of {shown_name(Path(str(request.model)).name)}"
-    texts = getattr(saved, "source_texts", [])
-    return Collection.from_texts(texts, list(saved.source_labels) if texts else None, name=name)
+    return Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
 
 
 def label_collections(request: LabelRequest, inputs: Inputs):
-    with hidden("pandas"):  # scikit-learn imports it where it is installed, half a second for nothing
-        importlib.import_module("sklearn.base")
     count_cores()
     from isthmus.api.label import label as label_texts
     from isthmus.api.methods import read_parameters

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -390,31 +389,6 @@ def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndar
     scaled = K * inverse_roots(np.asarray(diag_rows))[:, None]
     scaled *= inverse_roots(np.asarray(diag_columns))[None, :]
     return scaled
-
-
-def compare_few(
-    kind: str,
-    codes: np.ndarray,
-    offsets: np.ndarray,
-    others: np.ndarray,
-    other_offsets: np.ndarray,
-    lo: int,
-    hi: int,
-    diagonal: np.ndarray,
-) -> np.ndarray:
-    """The normalised kernel of a few sequences with others whose diagonal is known.
-
-    Without sorting the others or compiling anything: they are walked through once per sequence.
-    """
-    roots = inverse_roots(np.asarray(diagonal))
-    K = np.zeros((len(offsets) - 1, len(other_offsets) - 1))
-    for row, (start, end) in enumerate(pairwise(offsets.tolist())):
-        if end - start >= lo:
-            _, own, counts = shared_ngrams(codes[start:end], others, other_offsets, lo, hi)
-            values, size = shared_values(kind, own, counts)
-            K[row] = np.asarray(values.sum(axis=1)).ravel() * inverse_roots(np.array([size]))
-            K[row] *= roots
-    return K
 
 
 def shared_ngrams(

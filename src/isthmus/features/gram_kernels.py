@@ -605,30 +605,3 @@ def place_entries(lists, starts, n_lists, at, places, owners):
 
 
 # -- One further sequence against sorted places
-
-
-@compiled
-def _place_of(keys, start, key):
-    """First place from ``start`` on whose key is not below ``key``: in growing steps, for it is seldom far."""
-    step = 1
-    while start + step < len(keys) and keys[start + step] < key:
-        start += step
-        step *= 2
-    end = min(start + step, len(keys))
-    while start < end:
-        middle = (start + end) >> 1
-        if keys[middle] < key:
-            start = middle + 1
-        else:
-            end = middle
-    return start
-
-
-@compiled
-def count_stretches(first, beyond, keys, docs, before, counts):
-    """In how many stretches of sorted keys each document stands; ``first`` and ``beyond`` bound them, in order."""
-    start = 0
-    for f in range(len(first)):
-        start = _place_of(keys, start, first[f])
-        for k in range(start, _place_of(keys, start, beyond[f])):
-            counts[docs[k]] += before[k] < start  # no branch: which places come first cannot be foreseen

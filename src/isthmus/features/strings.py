@@ -19,9 +19,8 @@ from isthmus._progress import progress
 from isthmus._utils import warn
 from isthmus._validation import check_texts
 from isthmus.exceptions import DataError, IsthmusWarning
-from isthmus.features.gram import KINDS, compare_few, ngram_gram
+from isthmus.features.gram import KINDS, ngram_gram
 from isthmus.features.gram_gpu import DEVICES, GramIndex, array_module, gram_bytes, has_memory
-from isthmus.features.gram_lookup import NgramLookup
 from isthmus.features.ngrams import encode_texts, prepare_text
 
 MEMORY_SHARE = 0.6  # of the free memory that a matrix may take before it goes to a file
@@ -128,32 +127,6 @@ class StringKernel:
         codes, offsets = self._encode([*texts_b, *texts_a], known=len(texts_b))
         K, diag = self._compute(codes, offsets, len(texts_b), normalize, None, dtype)
         return K, diag[len(texts_b) :], diag[: len(texts_b)]
-
-    def look_up(self, others: Sequence[str]) -> NgramLookup | None:
-        """What :meth:`cross_few` compares further texts with quickly; None where that is not possible."""
-        if self.kind != "presence":
-            return None
-        others = check_texts(others)
-        return NgramLookup.build(*self._encode(others, known=len(others)), *self._lengths())
-
-    def cross_few(
-        self,
-        texts: Sequence[str],
-        others: Sequence[str],
-        diagonal: np.ndarray,
-        lookup: NgramLookup | None = None,
-    ) -> np.ndarray:
-        """``cross(texts, others, normalize=True)`` of a text or two with others whose diagonal is known.
-
-        The others are walked through once per text instead of being sorted, and nothing has to be compiled; with a
-        ``lookup`` of them, see :meth:`look_up`, they are not even read.
-        """
-        own = self._encode(check_texts(texts))
-        found = None if lookup is None else lookup.compare(*own, diagonal)
-        if found is None:
-            known = self._encode(check_texts(others), known=len(others))
-            found = compare_few(self.kind, *own, *known, *self._lengths(), diagonal)
-        return found
 
     def __call__(self, texts_a: Sequence[str], texts_b: Sequence[str] | None = None):
         """``gram(texts_a)``, or ``cross(texts_a, texts_b)``."""

@@ -18,8 +18,6 @@ from isthmus.features.counting import (
     count_terms,
     mark_following,
     read_tokens,
-    shared,
-    texts_key,
 )
 from isthmus.features.languages import negators
 from isthmus.features.ngrams import ngram_keys
@@ -61,31 +59,14 @@ class TermRows:
     sublinear: bool
     lowercase: bool
     lengths: tuple[int, int]  # of n-grams of characters
-    share: bool = False  # others count the same terms of the same texts: they share the counts, and the rows
 
     def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
         """Rows of new texts, which the caller must not change; unknown terms are left out."""
-        if not self.share:
-            return self._weigh(texts)
-        weights = self.weighting, self.sublinear, id(self.idf)
-        return shared(("term rows", *weights, *self._counted(texts)), lambda: self._weigh(texts))
-
-    def _weigh(self, texts: Sequence[str]) -> sp.csr_matrix:
         return weigh_counts(self._count(texts), self.weighting, self.idf, sublinear=self.sublinear)
-
-    def _counted(self, texts: Sequence[str]) -> tuple:
-        return id(self.words), id(self.vocabulary), texts_key(texts)
-
-    def counts_as(self, other: TermRows) -> bool:
-        if self.keys is not None or other.keys is not None:
-            return False
-        return self.vocabulary.names == other.vocabulary.names and self.words.settings() == other.words.settings()
 
     def _count(self, texts: Sequence[str]) -> sp.csr_matrix:
         if self.keys is None:
-            if not self.share:
-                return self._count_words(texts)
-            return shared(("term counts", *self._counted(texts)), lambda: self._count_words(texts))
+            return self._count_words(texts)
         blocks = []
         for block in row_blocks(len(texts), BLOCK):
             keys, documents = piece_keys(texts[block], self.analyzer, self.lengths, lowercase=self.lowercase)

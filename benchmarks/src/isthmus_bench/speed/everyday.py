@@ -182,7 +182,7 @@ CASES = (
     SpeedCase("label-2000-2000", "auto", _labelling(2_000, 2_000, 20), _REVIEWS, "with report", limit=1),
     SpeedCase("label-2000-20000", "auto", _labelling(2_000, 20_000, 40), _REVIEWS, "with report", limit=1),
     SpeedCase("label-6000-22390", "auto", _labelling(6_000, 22_390, 30, "wall"), _REVIEWS, "with report", limit=1),
-    SpeedCase("one-text-cold", "auto", _saved(1, 1.5), _REVIEWS, "label --model, one text", limit=1),
-    SpeedCase("one-text-warm", "auto", _saved(1, 0.005, warm=True), _REVIEWS, "label_new of one text", limit=1),
+    SpeedCase("one-text-cold", "auto", _saved(1, 2.5), _REVIEWS, "label --model, one text", limit=1),
+    SpeedCase("one-text-warm", "auto", _saved(1, 1.0, warm=True), _REVIEWS, "label_new of one text", limit=1),
     SpeedCase("model-1000-texts", "auto", _saved(1_000, 3), _REVIEWS, "label --model, 1,000 texts", limit=1),
 )

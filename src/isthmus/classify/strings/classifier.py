@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from numbers import Integral
@@ -14,7 +15,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._packing import pack_texts, unpack_texts
 from isthmus._parameters import (
     FROM_0,
     FROM_1,
@@ -30,7 +30,7 @@ from isthmus._parameters import (
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
 from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
-from isthmus.classify.rules import FEW, KernelBend, StringRule, scale_dense
+from isthmus.classify.rules import KernelBend, StringRule, scale_dense
 from isthmus.classify.strings.kernel_ridge import (
     GrowingRidge,
     as_run,
@@ -47,7 +47,6 @@ from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows, new_scor
 from isthmus.exceptions import DataError
 from isthmus.features.gram import KINDS, inverse_roots, normalize_kernel
 from isthmus.features.gram_gpu import DEVICES, array_module, gram_bytes, has_memory, whole_counts
-from isthmus.features.gram_lookup import NgramLookup
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
 from isthmus.features.strings import StringKernel
 
@@ -75,8 +74,6 @@ class KernelRows:
     centre: np.ndarray | None = None
     length: float = 1.0
     diagonal: np.ndarray | None = None  # of a string kernel, for the columns: what normalising divides by
-    asked: int = 0  # how often a few documents were compared with the columns
-    lookup: NgramLookup | None = None  # of the columns, from the third time on
 
     @classmethod
     def from_settings(cls, estimator, documents: Any) -> KernelRows:
@@ -130,7 +127,7 @@ class KernelRows:
         return DeviceRows(xp, xp.asarray(K), xp.ones(len(K)), False, self.use_rbf)
 
     def scores(self, X: Any, weights: np.ndarray) -> np.ndarray:
-        if isinstance(self.kernel, StringKernel) and self.root is None and len(X) > FEW:
+        if isinstance(self.kernel, StringKernel) and self.root is None:
             xp = array_module(self.kernel.device, int(np.sqrt(len(X) * len(self.columns))))
             index = None if xp is None else self.kernel.device_index(xp, [*self.columns, *X], len(self.columns))
             if index is not None:
@@ -188,18 +185,16 @@ class KernelRows:
 
     def __getstate__(self):
         texts = isinstance(self.columns, list)
-        kept = {name: value for name, value in self.__dict__.items() if name not in ("asked", "lookup")}
-        return {**kept, "columns": pack_texts(self.columns) if texts else self.columns}
+        # One string: skops, which writes a saved model, takes long with many small objects.
+        return {**self.__dict__, "columns": json.dumps(self.columns) if texts else self.columns}
 
     def __setstate__(self, state):
         columns = state["columns"]
-        self.__dict__.update(state, columns=unpack_texts(columns) if isinstance(columns, dict) else columns)
+        self.__dict__.update(state, columns=json.loads(columns) if isinstance(columns, str) else columns)
 
     def new_rows(self, X: Any) -> np.ndarray:
         if self._precomputed:
             rows = self._curve(_dense(X).copy() if self.train is None else _dense(X)[:, self.train])
-        elif isinstance(self.kernel, StringKernel) and self.diagonal is not None and len(X) <= FEW:
-            rows = self._curve(self._few(X, self.diagonal))
         else:
             rows = self._curve(self._between(X, self.columns))
         if self.root is not None:
@@ -209,13 +204,6 @@ class KernelRows:
     @property
     def bend(self) -> KernelBend:
         return KernelBend(self.use_rbf, self.centre, self.length, self.align == "domain")
-
-    def _few(self, X: Any, diagonal: np.ndarray) -> np.ndarray:
-        """A few documents against the columns, which are sorted where more are to be expected."""
-        self.asked += 1
-        if self.asked == 3:  # a file that is loaded is tried once, and one text may be all
-            self.lookup = self.kernel.look_up(self.columns)
-        return self.kernel.cross_few(X, self.columns, diagonal, self.lookup)
 
     @property
     def _precomputed(self) -> bool:
@@ -475,7 +463,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         """What labels new texts; see ``isthmus.classify.rules``. None for other kernels than those of strings."""
         rows, kernel = self._rows, self._rows.kernel
         plain = type(kernel) is StringKernel and rows.root is None and self.classifier == "ridge"
-        if not plain or rows.diagonal is None:
+        if not plain:
             return None
         shortest, longest = kernel.ngram_range
         return StringRule(
@@ -485,7 +473,6 @@ class TransductiveKernelClassifier(TransferClassifier):
             squeeze=kernel.squeeze,
             n_jobs=kernel.n_jobs,
             texts=rows.columns,
-            diagonal=rows.diagonal,
             bend=rows.bend,
             weights=self._model.weights,
             offset=self._model.offset,
