@@ -112,13 +112,14 @@ def _embedder(options: Options) -> Any:
 class _Method:
     """Builds a pipeline: what ``read`` makes of texts, then the estimator at ``place`` with these settings."""
 
-    place: str  # below isthmus.classify
+    place: str  # below ``package``
     read: Callable[[Options], Any] | None = _counts
     settings: Mapping[str, Any] = field(default_factory=dict)
+    package: str = "isthmus.classify"
 
     def __call__(self, options: Options, **more: Any) -> TransferPipeline:
         module, _, name = self.place.rpartition(".")
-        kind = getattr(import_module(f"isthmus.classify.{module}"), name)
+        kind = getattr(import_module(f"{self.package}.{module}"), name)
         shared = {key: getattr(options, key) for key in _SHARED if key in kind._parameter_constraints}
         steps = [] if self.read is None else [self.read(options)]
         return _pipeline(*steps, kind(**shared, **self.settings, **more))
@@ -223,10 +224,6 @@ _CO_CLUSTERING = {
     "weighting": "counts",
     "refine": None,
 }
-# Term projection as printed (Zheng, Liu, Teng and Sun, AIRS 2009), with the rule: all terms, θ = 0.5, the class of
-# χ²max whatever the sign, no adaptation. Read into the text: how discriminability enters a feature is lost, tf · PRmax
-# is one reading; half a document is added to both sides of the ratio.
-_TERM_PROJECTION = {"purity": 0.5, "weighting": "tf-pr", "smoothing": 0.5, "association": "any", "max_iter": 0}
 # MR and MA as in section 4.2 (Sindhwani, Hu and Mojsilovic, NIPS 2008): Gaussian kernels of the widths it prints for
 # its newsgroups, scores normalised over the unlabelled documents. Read into the text: the exponent of the Laplacian is
 # not given, 1 is the plain one; exp(−d²/2σ²) is what a width σ means; all words of the texts, not 631 of them.
@@ -329,7 +326,12 @@ METHODS: dict[str, Recipe] = {
         _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD), takes_words=True),
         _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
         _recipe("cocc-paper", _Method(_COCC, settings=_CO_CLUSTERING), page="cocc"),
-        _recipe("projection-paper", _Method(_PROJECTION, settings=_TERM_PROJECTION), adapts=False, page="projection"),
+        _recipe(
+            "projection-paper",
+            _Method("projection.LiteralTermProjection", package="isthmus.papers"),
+            adapts=False,
+            page="projection",
+        ),
         _recipe("strings-paper", partial(_build_strings, **_TKC), page="strings"),
         _recipe("dual-manifold-paper", _Method(_MANIFOLD, _plain_words, _MR), takes_words=True, page="dual-manifold"),
         _recipe("dual-factor-paper", _Method(_FACTOR, _plain_words, _MA), takes_words=True, page="dual-factor"),

@@ -139,12 +139,6 @@ def test_the_way_back_counts_every_class_alike():
     assert many.allowance(0.9) == 0.05
 
 
-def test_the_paper_s_association_refuses_to_adapt():
-    X, y, domain = shifted()
-    with pytest.raises(UsageError, match="Set max_iter=0"):
-        TermProjectionClassifier(association="any").fit(X, y, sample_domain=domain)
-
-
 def test_surest_rows_are_taken_from_every_class():
     shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.45, 0.55], [0.4, 0.6], [0.5, 0.5]])
     assert surest_rows(shares, 0.5).tolist() == [True, True, False, True, False]

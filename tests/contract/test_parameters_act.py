@@ -53,7 +53,6 @@ SET = {
     ("SourceOnlyClassifier", "estimator"): ({}, LogisticRegression(C=0.01)),
     ("TermProjection", "n_terms"): ({}, 5),
     ("TermProjectionClassifier", "C"): ({"classifier": "svm"}, 0.01),
-    ("TermProjectionClassifier", "association"): ({"max_iter": 0}, "any"),
     ("TermProjectionClassifier", "cross_fit"): ({}, 3),
     ("TermProjectionClassifier", "n_terms"): ({}, 5),
     ("TermProjectionClassifier", "target_idf"): ({"weighting": "tf-idf-pr"}, True),

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features import tf_chi2
 from isthmus.methods import make_method
+from isthmus.papers.projection import chi_square, class_sums
 
 
 def literal_chi2(X, codes, n_classes):
@@ -54,11 +56,11 @@ def test_the_paper_s_rule_written_out(seed, n_classes):
     chi2, ratios = literal_chi2(X, codes, n_classes), literal_ratios(X, codes, n_classes)
     kept = (chi2.max(axis=1) >= 0.5 * chi2.sum(axis=1) - 1e-9) & (chi2.sum(axis=1) > 0)
     klass = np.where(kept, literal_class(X, codes, chi2), -1)
+    np.testing.assert_allclose(chi_square(class_sums(sp.csr_matrix(X), codes, n_classes)), chi2, rtol=1e-10)
     np.testing.assert_array_equal(model.term_class_, klass)
-    np.testing.assert_allclose(model.term_chi2_, chi2.max(axis=1), rtol=1e-10)
-    np.testing.assert_allclose(model.term_discriminability_, ratios.max(axis=1), rtol=1e-10)
+    np.testing.assert_allclose(model.term_weight_, ratios.max(axis=1), rtol=1e-10)
     features = np.stack([(new * ratios.max(axis=1))[:, klass == c].sum(axis=1) for c in range(n_classes)], axis=1)
-    np.testing.assert_allclose(model.projection_.features(new), features, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(model.features(new), features, rtol=1e-10, atol=1e-10)
     np.testing.assert_array_equal(model.predict(new), features.argmax(axis=1))
 
 

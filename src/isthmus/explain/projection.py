@@ -7,13 +7,14 @@ import numpy as np
 from isthmus._validation import check_rows
 from isthmus.classify.projection.classifier import TermProjectionClassifier
 from isthmus.features.term_chi2 import as_counts
+from isthmus.papers.projection import LiteralTermProjection
 from isthmus.pipeline import TransferPipeline
 
 INTERCEPT = "(class as such)"
 _COLUMNS = ("class", "term", "contribution", "count", "term_class")
 
 
-def explain_projection(model: TermProjectionClassifier, row, names=None) -> list[dict]:
+def explain_projection(model: TermProjectionClassifier | LiteralTermProjection, row, names=None) -> list[dict]:
     """Contributions of one document's terms to the score of every class.
 
     By rule a term speaks for its own class only, with count · weight. With the SVM it speaks for or against every
@@ -22,7 +23,7 @@ def explain_projection(model: TermProjectionClassifier, row, names=None) -> list
 
     Parameters
     ----------
-    model : TermProjectionClassifier
+    model : TermProjectionClassifier or LiteralTermProjection
         Fitted.
     row : {sparse matrix, ndarray} of shape (1, n_terms)
         Counts of the document.
@@ -46,15 +47,14 @@ def explain_projection(model: TermProjectionClassifier, row, names=None) -> list
     [('blue', 'sky', 10.0)]
     """
     counts = as_counts(check_rows(model, row, kind="counts"))
-    projection, classes = model.projection_, model.classes_.tolist()
-    known = (projection.term_class[counts.indices] >= 0) & (counts.data > 0)
+    rule, classes = model.prediction_rule(), model.classes_.tolist()
+    known = (rule.term_class[counts.indices] >= 0) & (counts.data > 0)
     terms, count = counts.indices[known], counts.data[known]
-    goes_to, amount = projection.term_class[terms], count * projection.weight[terms]
-    share = np.eye(len(classes))[goes_to]  # rule: everything to the term's own class
-    intercept = np.zeros(len(classes))
-    if model.classifier == "svm":
-        intercept = model.intercept_
-        share = model.coef_[:, goes_to].T / amount.sum() if len(terms) else np.zeros((0, len(classes)))
+    goes_to, amount = rule.term_class[terms], count * rule.weight[terms]
+    share = np.eye(len(classes))[goes_to]  # by rule, each term counts for its own class only
+    intercept = np.zeros(len(classes)) if rule.intercept is None else rule.intercept
+    if rule.coef is not None:
+        share = rule.coef[:, goes_to].T / amount.sum() if len(terms) else np.zeros((0, len(classes)))
     rows: list[tuple] = []
     for code, label in enumerate(classes):
         for place in np.flatnonzero(share[:, code]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,14 +12,12 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters, parameter, parameters
-from isthmus._utils import warn
 from isthmus._validation import check_rows
 from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
 from isthmus.features.term_chi2 import (
     TermStatistics,
     TermSummary,
-    chi2_per_class,
     count_terms,
     discriminability,
     project_rows,
@@ -38,7 +36,6 @@ _RATIO_WEIGHTS: dict[str, Callable[[Any], Any]] = {
 WEIGHTINGS = tuple("-".join(filter(None, ["tf", idf, ratio])) for ratio in _RATIO_WEIGHTS for idf in ("", "idf"))
 
 _PURITY_SLACK = 1e-9  # with two classes every term has purity 1/2 exactly, but for rounding
-_TIE = 1e-9  # relative difference below which two χ² values are equal but for rounding
 
 
 @dataclass(frozen=True)
@@ -63,52 +60,26 @@ def project_terms(
     purity: float = 0.5,
     weighting: str = "tf-pr",
     smoothing: float = 0.5,
-    association: str = "positive",
     idf: np.ndarray | None = None,
 ) -> Projection:
     """Send each term to a class and weigh it; the parameters are those of :class:`isthmus.TermProjection`.
 
     With ``target``, sums over target documents under predicted classes, classes are compared within each domain only,
-    so that a word of the target's own style is not taken for a word of the class with the most target documents; the
-    association "any" (the paper's Eq. 2 and PRmax) ignores it. ``idf`` replaces that of ``stats``.
+    so that a word of the target's own style is not taken for a word of the class with the most target documents.
+    ``idf`` replaces that of ``stats``.
     """
     summary = summarise(stats, target)
-    if association == "any":
-        table = chi2_per_class(stats)
-        # Two classes have the same χ² with every term, so the sign of the association decides, not rounding.
-        nearest = summary.klass if stats.n_classes == 2 else table.argmax(axis=1)
-        klass = np.where(summary.largest > 0, nearest, -1).astype(np.int32)
-        summary = replace(summary, klass=klass, chi2=table.max(axis=1))
-        if stats.n_classes > 2:
-            _warn_of_ties(table)
     term_class = np.where(summary.purity >= purity - _PURITY_SLACK, summary.klass, -1).astype(np.int32)
     if n_terms is not None and n_terms < stats.n_terms:
         # Stable, so that ties go to the earlier column whatever the machine.
         out = np.argsort(-summary.largest, kind="stable")[n_terms:]
         term_class[out] = -1
-    if association == "any":
-        codes = np.arange(stats.n_classes, dtype=np.int32)
-        everywhere = np.ones(stats.n_terms, dtype=np.int32)
-        ratio = np.max([discriminability(stats, code * everywhere, smoothing=smoothing) for code in codes], axis=0)
-    else:
-        ratio = np.maximum(discriminability(stats, term_class, target, smoothing=smoothing), 1.0)
+    ratio = np.maximum(discriminability(stats, term_class, target, smoothing=smoothing), 1.0)
     parts = weighting.split("-")
     weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
     if "idf" in parts:
         weight = weight * (smooth_idf(stats.document_frequency, stats.n_documents) if idf is None else idf)
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
-
-
-def _warn_of_ties(table: np.ndarray) -> None:
-    """Warn about terms whose largest χ² belongs to several classes; ``table`` is terms × classes."""
-    largest = table.max(axis=1)
-    tied = int(np.sum((largest > 0) & (np.sum(table >= (1 - _TIE) * largest[:, None], axis=1) > 1)))
-    if tied:
-        warn(
-            f"{tied:,} of {len(table):,} terms have the same largest χ² with several classes; each goes to the first "
-            'of them in sorted order. Use association="positive", or n_terms to leave rare terms out.',
-            code="tied-classes",
-        )
 
 
 @parameters
@@ -119,7 +90,6 @@ class TermProjector:
     purity: float = parameter(SHARE, default=0.5)
     weighting: str = parameter(StrOptions(set(WEIGHTINGS)), default="tf-pr")
     smoothing: float = parameter(POSITIVE, default=0.5)  # at 0 a term of one class only would weigh infinity
-    association: str = parameter(StrOptions({"positive", "any"}), default="positive")
 
     def terms(self, label=None, n=20, names=None):
         """The terms of each class, largest χ² first: the way back from features to words.
@@ -178,7 +148,7 @@ class TermProjector:
         self.statistics_: TermStatistics = stats
 
     def _build(self, stats, target=None, idf=None) -> Projection:
-        names = ("n_terms", "purity", "weighting", "smoothing", "association")
+        names = ("n_terms", "purity", "weighting", "smoothing")
         return project_terms(stats, target, idf=idf, **{name: getattr(self, name) for name in names})
 
     def _store_terms(self, projection: Projection) -> None:
@@ -214,11 +184,6 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
         the probability ratio (discriminability).
     smoothing : float, default=0.5
         Documents added to both sides of the probability ratio.
-    association : {"positive", "any"}, default="positive"
-        "positive": a term goes to the class of largest χ² among those that use it more than the others do. "any": to
-        the class of χ²max whatever the sign, weighted by the largest ratio over all classes, as the paper has it. Two
-        classes have the same χ² with every term. There the term goes to the class with which its association is
-        positive, our reading of the paper's binary example. Ties between three or more classes give a warning.
     norm : {None, "l1", "l2"}, default=None
         Length of the rows; None leaves the plain sums.
 

@@ -28,7 +28,7 @@ from isthmus.exceptions import IsthmusWarning
 from isthmus.features import TextVectorizer, chi2, tf_chi2
 from isthmus.features.projection import WEIGHTINGS
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
-from isthmus.methods import make_method
+from isthmus.papers.projection import LiteralTermProjection
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData, pack_correct
 from isthmus_bench.suites.choose import choice
 from isthmus_bench.suites.cocc import fit_recipe
@@ -315,7 +315,7 @@ def _projection(classifier: str, adapt: bool, **more: Any) -> Callable[[TaskData
         settings: dict[str, Any] = {"classifier": classifier, **more}
         if not adapt:
             settings["max_iter"] = 0
-        _warm_up(settings)
+        _warm_up(TermProjectionClassifier(**settings))
         model = TermProjectionClassifier(**settings)
         if adapt and not data.extra.get("homogeneous"):
             _, labels, domain = data.joined()
@@ -339,28 +339,27 @@ def _projection(classifier: str, adapt: bool, **more: Any) -> Callable[[TaskData
 def _paper(data: TaskData, seed: int) -> list[dict]:
     """The recipe ``projection-paper``, and the paper's SVM (hinge loss) on its features. Nothing is adapted."""
     X_source, X_target = joint_counts(data)
-    settings = make_method("projection-paper").steps[-1][1].get_params()
-    _warm_up(settings)
+    _warm_up(LiteralTermProjection())
     began = clock()
-    ruler = TermProjectionClassifier(**settings).fit(X_source, np.array(data.source_labels))
-    projection, classes = ruler.projection_, ruler.classes_
-    facts = {"features": len(classes), "terms": int(np.sum(projection.term_class >= 0))}
+    ruler = LiteralTermProjection().fit(X_source, np.array(data.source_labels))
+    classes = ruler.classes_
+    facts = {"features": len(classes), "terms": int(np.sum(ruler.term_class_ >= 0))}
     built = clock() - began
     began = clock()
     ruled = ruler.predict(X_target)
     found = rows(data, ruled, train_s=built, predict_s=clock() - began, cut="rule", **facts)
     codes = np.searchsorted(classes, data.source_labels)
     began = clock()
-    model = LinearSVC(loss="hinge", max_iter=20_000).fit(normalize(projection.features(X_source), norm="l1"), codes)
+    model = LinearSVC(loss="hinge", max_iter=20_000).fit(normalize(ruler.features(X_source), norm="l1"), codes)
     trained = built + clock() - began
     began = clock()
-    predicted = classes[model.predict(normalize(projection.features(X_target), norm="l1"))]
+    predicted = classes[model.predict(normalize(ruler.features(X_target), norm="l1"))]
     return found + rows(data, predicted, train_s=trained, predict_s=clock() - began, cut="svm", **facts)
 
 
-def _warm_up(settings: dict) -> None:
+def _warm_up(model: Any) -> None:
     X = np.random.default_rng(0).poisson(0.5, size=(40, 12))
-    TermProjectionClassifier(**settings).fit(X, np.arange(40) % 2).predict(X)
+    model.fit(X, np.arange(40) % 2).predict(X)
 
 
 def _select(X_source, labels, k: int | None) -> np.ndarray:

@@ -254,8 +254,8 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
     ----------
     classifier : {"rule", "svm"}, default="rule"
         "rule": the class with the largest feature. "svm": a linear SVM on the features, rows that sum to one.
-    n_terms, purity, weighting, smoothing, association
-        As for :class:`isthmus.TermProjection`; the association "any" is the paper's and takes ``max_iter=0``.
+    n_terms, purity, weighting, smoothing
+        As for :class:`isthmus.TermProjection`.
     max_iter : int, default=8
         Rounds in which the surest target rows are counted under their predicted class. 0: the paper's way, the target's
         rows are not looked at before they are labelled.
@@ -387,12 +387,6 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
 
         ``target`` comes with ``back``, the source rows on which each round is checked.
         """
-        if self.association == "any" and self.max_iter:
-            raise UsageError(
-                f'association="any" with max_iter={self.max_iter}; adaptation compares classes by positive association '
-                'only. Set max_iter=0, or association="positive".',
-                code="bad-parameter",
-            )
         self.classes_ = classes
         self.statistics_ = statistics
         adapted = Adaptation()
