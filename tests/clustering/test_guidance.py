@@ -14,7 +14,7 @@ from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.run import clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
 from isthmus.exceptions import UsageError
 from isthmus.shift.similarity import cross_similarity
-from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
+from isthmus_bench.baselines.groups import cocluster, kmeans_with_source, plain_kmeans
 
 
 def sides(task):

@@ -43,7 +43,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     See Also
     --------
     isthmus.SourceOnlyClassifier : The same without the target.
-    isthmus.TransductiveSVM : Uses all target rows at once.
+    isthmus.CoClusteringClassifier : Uses all target rows at once, through their words.
 
     Examples
     --------
