@@ -32,7 +32,6 @@ from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.blocks import RowBlock
-from isthmus.features.term_chi2 import project_rows
 from isthmus.features.tokens import surface_forms
 from isthmus.report import listing
 from isthmus.scale import label_files
@@ -126,12 +125,6 @@ def hashed(folder):
 def logarithms(folder):
     X = sp.csr_matrix(word_counts()[0])
     return [Weigher().steps(RowBlock.of(X)), Weigher().values(RowBlock.of(X))]
-
-
-def projected(folder):
-    X, _ = word_counts()
-    term_class = np.array([0, 1, -1, 1, 0, 1, 0, -1, 0, 1])
-    return [project_rows(sp.csr_matrix(X), term_class, np.linspace(0.5, 2, 10), 2)]
 
 
 def terms(language, **settings):
@@ -266,7 +259,6 @@ CASES = [
     Case("words worked out together", {"isthmus.classify.dual.manifold_system.CHUNK": 2}, suggested, 1e-6),
     Case("hashes", {"isthmus._math.content._BLOCK": 4}, hashed),
     Case("logarithms looked up", {"isthmus.classify.cocc.blocks._LARGEST_TABLE": 1}, logarithms),
-    Case("projection", {"isthmus.features.term_chi2._BLOCK": 5}, projected),
     *(Case(f"terms of many texts, {name}", {TERMS + "_MANY": 3, TERMS + "_PART": 5}, terms(language, **settings))
       for name, language, settings in (
           ("English", "en", {}), ("pairs", "en", {"ngram_range": (1, 2)}), ("pieces", "de", {}),

@@ -9,7 +9,7 @@ from isthmus._math.rows import unit_rows
 from isthmus.clustering.alignment import Aligner, SourceGroups, alignment_table
 from isthmus.clustering.guided import CrossGuidedKMeans
 from isthmus.clustering.kmeans import ClusterSums, pulled_means
-from isthmus.features.block_loops import add_under, row_scores
+from isthmus.features.block_kernels import add_under
 from isthmus.features.blocks import Block, Passes, RowBlock, add_tuples
 
 ONE = 1 << 20
@@ -106,6 +106,5 @@ def nearest_centers(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Number of the nearest centre of each row, ``empty`` for one without a word; and the rows in fixed point."""
     values, units = unit_weights(rows, idf)
-    scores = row_scores(rows.indptr, rows.indices, values, directions, np.zeros(directions.shape[1]))
-    labels = scores.argmax(axis=1).astype(np.int32)
+    labels = (rows.matrix(values) @ directions).argmax(axis=1).astype(np.int32)
     return np.where(np.diff(rows.indptr) == 0, empty, labels), units
