@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus_bench.baselines.groups import cocluster, factorise, nmf_groups
-from isthmus_bench.baselines.least_squares import KernelLeastSquares, LaplacianLeastSquares, neighbour_laplacian
+from isthmus_bench.baselines import (
+    KernelLeastSquares,
+    LaplacianLeastSquares,
+    cocluster,
+    factorise,
+    neighbour_laplacian,
+    nmf_groups,
+)
 
 
 def blocks(n=30, d=12, seed=0):

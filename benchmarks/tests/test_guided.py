@@ -88,7 +88,7 @@ def test_the_paper_s_similarity_counts_contexts_of_the_rows_in_use(small):
     some = ready.resolve(PAPER_SIMILARITY, np.arange(20))
     whole = ready.resolve(PAPER_SIMILARITY)
     assert some["contexts"].source.sum() < whole["contexts"].source.sum()
-    assert ready.resolve({"min_contrast": 0.0}) == {"min_contrast": 0.0}
+    assert ready.resolve({"projection": False}) == {"projection": False}
     assert {"guidance-paper", "relevance-paper", "adversary-paper", "pivots", "collections"} <= set(SUITE.studies)
 
 

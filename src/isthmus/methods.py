@@ -274,6 +274,12 @@ _SUMMARIES = {
     "vectors-logistic": "Logistic regression on vectors of a model trained elsewhere, source only",
     "vectors-kernel": "Transductive kernel of the vectors' cosines, with a second round on the surest documents",
     "names": "Classes given by their names or words, which settle in the target; labelled documents may help",
+    "sfa": "Words of both domains aligned through shared words (SFA)",
+    "scl": "Words described by the pivot words they predict (SCL-MI)",
+    "coral": "Source rows given the target's correlations (CORAL)",
+    "tradaboost": "Source documents that contradict the target lose weight (TrAdaBoost)",
+    "tsvm": "Transductive SVM: a margin through the gaps of the target",
+    "sgt": "Spectral graph transducer on a nearest-neighbour graph",
     "dual-manifold": "Labels of documents and of words, spread over the graph that joins them",
     "dual-factor": "Labels of documents and of words that also factorise the matrix",
     "cocc-paper": "Co-clustering as its paper prints it, to compare with",
@@ -310,6 +316,13 @@ METHODS: dict[str, Recipe] = {
         _recipe("vectors-logistic", _build_vectors_logistic, adapts=False, takes_vectors=True, page="source-only"),
         _recipe("vectors-kernel", _build_vectors_kernel, takes_vectors=True, page="strings"),
         _recipe("names", _build_names, takes_classes=True),
+        # The representation of the logistic regression they start from, so that a difference is the method's.
+        _recipe("sfa", _Method("baselines.aligned_features.SpectralFeatureAlignment", _words_and_pairs)),
+        _recipe("scl", _Method("baselines.aligned_features.StructuralCorrespondence", _words_and_pairs)),
+        _recipe("coral", _Method("baselines.aligned_features.CorrelationAlignment", _words_and_pairs)),
+        _recipe("tradaboost", _Method("baselines.tradaboost.TrAdaBoostClassifier", _words_and_pairs)),
+        _recipe("tsvm", _Method("baselines.tsvm.TransductiveSVM", _tfidf)),
+        _recipe("sgt", _Method("baselines.sgt.SpectralGraphTransducer", _tfidf)),
         _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD), takes_words=True),
         _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
         _recipe("cocc-paper", _Method(_COCC, settings=_CO_CLUSTERING), page="cocc"),
@@ -325,29 +338,12 @@ METHODS: dict[str, Recipe] = {
     )
 }
 
-# Methods that only the benchmarks have, with a suite and a task that run each.
-IN_BENCHMARKS = {
-    **dict.fromkeys(("tsvm", "sgt"), ("cocc", "rec-talk")),
-    **dict.fromkeys(("sfa", "scl", "coral", "tradaboost"), ("strings", "books-kitchen")),
-}
-
-# Ways to group, for :func:`make_grouping`: settings of the estimator. The paper's (Bhattacharya, Godbole, Joshi and
-# Verma, ICDM 2009): every cluster is matched, centres are drawn along all words, 25 iterations of which five are plain,
-# contexts within a few tokens by plain counts, all shared words as context. Read into the text: λ = 0.1 of the pivot
-# weights, and that the best of several starts is kept, where the paper reports the mean of thirty.
+# Ways to group, for :func:`make_grouping`: settings of the estimator. "guided-paper" is that of
+# :mod:`isthmus.papers.guided`, with contexts within a few tokens and all shared words as context. The best of several
+# starts is used, where the paper reports the mean of thirty.
 GROUPINGS: dict[str, dict[str, Any]] = {
     "guided": {"guidance": "auto"},
-    "guided-paper": {
-        "guidance": 0.5,
-        "boost": 1.0,
-        "min_contrast": -1.0,
-        "own_words": False,
-        "context_counts": "plain",
-        "max_iter": 25,
-        "warmup": 5,
-        "smoothing": 0.1,
-        "init": "random",
-    },
+    "guided-paper": {"guidance": 0.5, "max_iter": 25, "init": "random"},
 }
 
 
@@ -362,13 +358,6 @@ def get_method(name: str) -> Recipe:
     """The recipe of that name, or an error that names the nearest ones."""
     if name in METHODS:
         return METHODS[name]
-    if name in IN_BENCHMARKS:
-        suite, task = IN_BENCHMARKS[name]
-        raise UsageError(
-            f"Method {name!r} is a baseline of the package isthmus-bench; run it with: "
-            f"isthmus bench {suite} --task {task} --method {name}",
-            code="unknown-method",
-        )
     near = difflib.get_close_matches(str(name), METHODS, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UsageError(f"Unknown method {name!r}; use one of {', '.join(METHODS)}.{hint}", code="unknown-method")
@@ -424,12 +413,14 @@ def make_grouping(
     from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.contexts import context_words, window_contexts
     from isthmus.features.vectorizer import TextVectorizer
+    from isthmus.papers.guided import LiteralGuidedKMeans
 
-    model = CrossGuidedKMeans(**{**grouping_settings(method), **settings})
+    every_word = method == "guided-paper"
+    estimator = LiteralGuidedKMeans if every_word else CrossGuidedKMeans
+    model = estimator(**{**grouping_settings(method), **settings})
     vectorizer = TextVectorizer(analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", subwords=False)
     texts, n_source = [*source_texts, *target_texts], len(source_texts)
     rows = vectorizer.fit_transform(texts)
-    every_word = method == "guided-paper"
     windowed = every_word or len(texts) <= WINDOWED
     if pivots:
         model.pivot_weights = _pivot_columns(vectorizer, pivots)

@@ -199,16 +199,19 @@ def test_a_page_and_a_grouping_are_replaced_where_that_is_asked_for(result, tmp_
 def look_ahead(monkeypatch, *, filled=6, guidance=0.5, clusters=3, aligner="aligner", shared="aligner", seed=7):
     """What the estimate of the source's worth is asked for; None where it is not asked."""
     asked = []
-    monkeypatch.setattr(cluster_module, "prepare", lambda *given, **kept: SimpleNamespace(aligner=shared))
 
     def estimate(prepared, **options):
         asked.append(options)
         return "worth it"
 
     monkeypatch.setattr(cluster_module, "estimate_guidance_gain", estimate)
-    kept = dict.fromkeys(("contexts", "context_counts", "own_words", "min_contrast"))
     model = SimpleNamespace(
-        guidance_=guidance, _aligner=aligner, n_clusters_=clusters, classes_=np.array(["a", "b"]), **kept
+        guidance_=guidance,
+        _aligner=aligner,
+        n_clusters_=clusters,
+        classes_=np.array(["a", "b"]),
+        contexts=None,
+        _prepare_rows=lambda *given, **kept: SimpleNamespace(aligner=shared),
     )
     rows = sp.csr_matrix(np.vstack([np.eye(4), np.eye(8)[:, :4][:filled] + 1, np.zeros((2, 4))]))
     groups = np.array(["a", "b", "a", None, *[None] * (filled + 2)], dtype=object)

@@ -1,28 +1,27 @@
-"""Statistics of a block for cross-guided k-means, on a handful of documents."""
+"""Statistics of a chunk for cross-guided k-means, on a handful of documents."""
 
 import numpy as np
 import scipy.sparse as sp
 from cut_passes import CutPasses
 
-from isthmus.clustering import CrossGuidedKMeans, blocks
+from isthmus.clustering import CrossGuidedKMeans
+from isthmus.clustering.guided import assign_chunk, sum_groups
 from isthmus.features.blocks import MemoryBlock, RowBlock
 
 
-def test_rows_of_a_block_are_added_up_by_the_nearest_centre():
+def test_rows_of_a_chunk_are_added_up_by_the_nearest_centre():
     # Two documents of the first word, one of the second, one without a word.
     rows = RowBlock(np.array([0, 1, 2, 3, 3]), np.array([0, 0, 1], np.int32), np.array([1, 3, 2], np.int32), 2)
-    idf, directions = np.ones(2), np.eye(2)
+    idf, centers = np.ones(2), np.eye(2)
     target = MemoryBlock("target", lambda: rows)
-    sums, counts = blocks.assign_rows(target, idf, directions)
-    assert counts.tolist() == [2, 1]
-    assert (sums / blocks.ONE).tolist() == [[2.0, 0.0], [0.0, 1.0]]
-    total, documents = blocks.group_sums(target, idf, 1)  # a target: all in one
-    assert (total / blocks.ONE).tolist() == [[2.0], [1.0]]
-    assert documents.tolist() == [4]
+    stats = assign_chunk(target, idf, centers)
+    assert stats.counts.tolist() == [2, 1]
+    assert stats.sums.tolist() == [[2.0, 0.0], [0.0, 1.0]]
+    total, documents = sum_groups(target, idf, 1)  # a target: all in one
+    assert (total.tolist(), documents.tolist()) == ([[2.0, 1.0]], [4])
     source = MemoryBlock("source", lambda: rows, codes=np.array([1, -1, 0, 1]))
-    by_label, labelled = blocks.group_sums(source, idf, 2)
-    assert (by_label / blocks.ONE).tolist() == [[0.0, 1.0], [1.0, 0.0]]
-    assert labelled.tolist() == [1, 2]
+    by_label, labelled = sum_groups(source, idf, 2)
+    assert (by_label.tolist(), labelled.tolist()) == ([[0.0, 1.0], [1.0, 0.0]], [1, 2])
 
 
 def topics(seed=0, n=45):
@@ -40,7 +39,7 @@ def grouped(**settings):
     X, codes = topics()
     passes = CutPasses(X, topics(seed=1)[0], codes, NAMES, 3)
     model = CrossGuidedKMeans(3, n_init=2, random_state=0, **settings)
-    return blocks.fit_passes(model, passes, 20)
+    return model.fit_passes(passes, 20)
 
 
 def test_blocks_follow_the_groups_unless_they_are_told_not_to():
@@ -57,9 +56,14 @@ def test_a_source_that_was_found_to_be_of_no_use_is_not_followed_by_all_document
     assert [match.group for match in model.alignment_] == [None] * 3, "as in memory, where nothing is aligned"
 
 
-def test_the_least_contrast_of_the_model_holds_for_all_documents():
-    strict = grouped(min_contrast=1.0)
-    assert [match.group for match in strict.alignment_] == [None] * 3, "no pair has a contrast of one"
+def test_the_cut_into_chunks_changes_nothing():
+    X, codes = topics()
+    fits = []
+    for cuts in (1, 4):
+        passes = CutPasses(X, topics(seed=1)[0], codes, NAMES, cuts)
+        fits.append(CrossGuidedKMeans(3, n_init=2, random_state=0).fit_passes(passes, 20))
+    np.testing.assert_array_equal(fits[0].cluster_centers_, fits[1].cluster_centers_)
+    assert fits[0].n_iter_ == fits[1].n_iter_ == len(fits[0].history_)
 
 
 def test_in_one_block_or_several_without_guidance_the_means_are_those_of_k_means():
@@ -67,7 +71,7 @@ def test_in_one_block_or_several_without_guidance_the_means_are_those_of_k_means
     X = topics(seed=1)[0]
     rows = X.multiply(model.idf_[None, :]).toarray()
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    nearest = (rows @ blocks.cluster_directions(model.cluster_centers_)).argmax(axis=1)
+    nearest = model.predict(sp.csr_matrix(rows))
     expected = [rows[nearest == cluster].mean(axis=0) for cluster in range(3)]
     np.testing.assert_allclose(model.cluster_means_, expected, atol=1e-4, err_msg="means of the documents of a cluster")
     assert model.n_iter_ <= 20
@@ -76,5 +80,5 @@ def test_in_one_block_or_several_without_guidance_the_means_are_those_of_k_means
 def test_passes_end_where_they_are_told_to():
     X, codes = topics()
     passes = CutPasses(X, X, codes, NAMES, 2)
-    model = blocks.fit_passes(CrossGuidedKMeans(3, n_init=1, random_state=0), passes, 1)
+    model = CrossGuidedKMeans(3, n_init=1, random_state=0).fit_passes(passes, 1)
     assert (model.n_iter_, model.termination_condition_) == (1, "max_iter")

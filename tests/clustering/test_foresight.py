@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from isthmus.clustering.alignment import prepare
 from isthmus.clustering.guidance import estimate_guidance_gain
-from isthmus.clustering.run import prepare
 from isthmus.exceptions import UsageError
 
 

@@ -9,12 +9,20 @@ from sklearn.metrics import adjusted_rand_score
 
 from isthmus.clustering import CrossGuidedKMeans, guided
 from isthmus.clustering import guidance as choice
-from isthmus.clustering.alignment import Aligner, Match, alignment_table, name_clusters, source_groups
+from isthmus.clustering.alignment import (
+    Aligner,
+    Match,
+    alignment_table,
+    guided_kmeans,
+    name_clusters,
+    prepare,
+    source_groups,
+)
 from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
-from isthmus.clustering.run import clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
-from isthmus.exceptions import UsageError
+from isthmus.clustering.kmeans import initial_centers, kmeans, metric_rows
+from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.shift.similarity import cross_similarity
-from isthmus_bench.baselines.groups import cocluster, kmeans_with_source, plain_kmeans
+from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
 
 
 def sides(task):
@@ -27,7 +35,6 @@ def test_groups_of_two_collections_are_kept_apart():
     groups = source_groups(X, np.array([0, 0, 1, 0]), np.array([1, 1, 1, 2]))
     assert groups.centers.tolist() == [[2, 0], [0, 2], [4, 0]]
     assert groups.collections.tolist() == [1, 1, 2]
-    assert groups.sizes.tolist() == [2, 1, 1]
 
 
 def test_similarity_without_switches_is_the_cosine_over_shared_words(task):
@@ -63,7 +70,7 @@ def test_contrast_is_low_for_strangers_and_high_for_counterparts(task):
     groups = source_groups(source, codes, np.ones(len(codes), dtype=int))
     aligner = Aligner(groups, cross_similarity(source, target), target.mean(axis=0))
     gold = np.vstack([np.asarray(target[truth == g].mean(axis=0)) for g in range(3)])
-    contrast = aligner.contrasts(gold)
+    contrast = aligner.contrasts(aligner.spread(gold))
     assert np.all(np.diag(contrast) > 0.5)
     assert np.all(contrast[~np.eye(3, dtype=bool)] < 0.1)
 
@@ -74,8 +81,8 @@ def test_a_single_cluster_has_nothing_to_contrast_with():
     groups = source_groups(sp.csr_matrix(np.eye(2)), np.array([0, 1]), np.array([1, 1]))
     aligner = Aligner(groups, cross_similarity(target, target, weighted=False, projected=False), target.mean(axis=0))
     apart = np.array([[2.0 - 1e-12, 1.0 + 1e-12]])  # leans to the second group by rounding alone
-    assert aligner.contrasts(apart)[0, 0] < 0
-    assert np.flatnonzero(aligner.weights(apart)[0]).tolist() == [0]
+    assert aligner.contrasts(aligner.spread(apart))[0, 0] < 0
+    assert np.flatnonzero(aligner.weights(aligner.spread(apart))[0]).tolist() == [0]
 
 
 def test_alignment_table_names_new_clusters():
@@ -169,7 +176,8 @@ def test_counterparts_are_counted_in_the_tightest_of_several_runs(build_task, mo
     def worse_first(*arguments, **options):
         run = guided_kmeans(*arguments, **options)
         if runs:  # every run but the first is spoiled: all documents in one cluster, far from it
-            run = replace(run, labels=np.zeros_like(run.labels), divergence=run.divergence + 1 + len(runs))
+            worse = replace(run.stats, labels=0 * run.labels, divergence=run.stats.divergence + 1 + len(runs))
+            run = replace(run, stats=worse)
         runs.append(run)
         return run
 
@@ -182,11 +190,11 @@ def test_the_tolerance_is_a_share_of_the_mean_variance_of_columns(monkeypatch):
     """Variances taken over rows instead."""
     given = []
 
-    def watched(prepared, start, **settings):
+    def watched(*arguments, **settings):
         given.append(settings["tol"])
-        return guided_kmeans(prepared, start, **settings)
+        return kmeans(*arguments, **settings)
 
-    monkeypatch.setattr("isthmus.clustering.guided.guided_kmeans", watched)
+    monkeypatch.setattr("isthmus.clustering.alignment.kmeans", watched)
     X = np.array([[5.0, 0, 0, 0, 0, 1], [4, 0, 0, 1, 0, 0], [0, 0, 6, 0, 0, 0]])
     CrossGuidedKMeans(2, metric="euclidean", tol=0.5, n_init=1, random_state=0).fit(X)
     assert given == [pytest.approx(0.5 * X.var(axis=0).mean())]
@@ -211,18 +219,10 @@ def test_guided_centres_rest_before_a_run_is_called_stable():
     topics = rng.dirichlet(np.full(40, 0.08), 4)
     rows = np.array([rng.multinomial(25, topics[i % 4]) for i in range(160)], dtype=float)
     groups = np.array([f"g{i % 4}" if i < 80 else None for i in range(160)], dtype=object)
-    model = CrossGuidedKMeans(4, tol=0.0, n_init=1, boost=1.0, random_state=0).fit(rows, groups)
+    model = CrossGuidedKMeans(4, tol=0.0, n_init=1, random_state=0).fit(rows, groups)
     assert model.termination_condition_ == "stable"
     assert abs(model.history_[-1] - model.history_[-2]) < 1e-5 * model.history_[-1]
     assert model.n_iter_ >= 8
-
-
-def test_rows_are_freed_of_stored_zeros_and_of_repeated_entries():
-    zeros = sp.csr_matrix((np.array([0.0, 2.0]), np.array([0, 1]), np.array([0, 1, 2])), shape=(2, 2))
-    twice = sp.csr_matrix((np.array([1.0, 2.0]), np.array([1, 1]), np.array([0, 2, 2])), shape=(2, 2))
-    assert np.diff(clean_rows(zeros).indptr).tolist() == [0, 1]  # the first row is empty, and shows it
-    assert clean_rows(twice).data.tolist() == [3.0]
-    assert (zeros.nnz, twice.nnz) == (2, 2)  # the caller's are left as they are
 
 
 def test_the_price_of_a_cluster_is_the_slope_of_the_sources_own_curve(monkeypatch):
@@ -263,23 +263,20 @@ def test_both_curves_are_taken_on_as_many_rows(monkeypatch, n_target, n_source):
 
 def test_the_source_pulls_from_the_iteration_after_the_warm_up():
     """Warm-up one short."""
-    from isthmus.clustering.run import prepare
-
     source = sp.csr_matrix([[3.0, 0, 1], [2, 0, 1], [0, 3, 1], [0, 2, 1]])
-    prepared = prepare(source, np.array([0, 0, 1, 1]), np.ones(4, dtype=int), source, warmup=2)
-    centers = source[[0, 2]].toarray()
-    assert [prepared.aligner(centers, iteration) is None for iteration in (1, 2, 3)] == [True, True, False]
+    prepared = prepare(source, np.array([0, 0, 1, 1]), np.ones(4, dtype=int), source)
+    start = source[[0, 2]].toarray()
+    runs = [guided_kmeans(prepared, start, max_iter=n, warmup=2) for n in (1, 2, 3)]
+    assert [run.guided for run in runs] == [False, False, True]
 
 
 def test_entries_stored_in_unequal_parts_are_added_up():
     """``sum_duplicates`` dropped: the fixture elsewhere halves every entry, which lengths of one hide."""
-    from isthmus.clustering.run import clean_rows
-
     split = sp.csr_matrix((np.array([1.0, 2.0, 5.0, 0.0]), np.array([0, 0, 1, 1]), np.array([0, 3, 4])), shape=(2, 2))
-    clean = clean_rows(split)
-    assert clean.toarray().tolist() == [[3.0, 5.0], [0.0, 0.0]]
-    assert clean.nnz == 2
-    assert float((clean.data**2).sum()) == 34.0
+    with pytest.warns(IsthmusWarning, match="1 of 2 target documents"):
+        model = CrossGuidedKMeans(1, metric="euclidean").fit(split)
+    assert model.cluster_centers_.tolist() == [[3.0, 5.0]]
+    assert split.nnz == 4, "the caller's rows are left as they are"
 
 
 def crossed_task(*, misleading):
@@ -366,11 +363,10 @@ def test_the_weight_is_chosen_for_the_model_as_it_was_set(monkeypatch):
     given = {}
     monkeypatch.setattr(guided, "choose_guidance", lambda *rows, **settings: given.update(settings) or (0.5, []))
     source, groups, target = crossed_task(misleading=False)
-    settings = {"boost": 3.0, "warmup": 2, "min_contrast": 0.1, "own_words": False}
-    model = CrossGuidedKMeans(2, guidance="auto", metric="euclidean", random_state=0, **settings)
+    model = CrossGuidedKMeans(2, guidance="auto", metric="euclidean", random_state=0)
     model.fit(sp.vstack([source, target]), np.r_[groups, np.full(target.shape[0], -1)])
     del given["random_state"]
-    assert given == {"n_clusters": 2, "cosine": False, **settings}
+    assert given == {"n_clusters": 2, "cosine": False}
 
 
 @pytest.mark.parametrize("metric", ["cosine", "euclidean"])
@@ -451,8 +447,10 @@ def test_a_single_group_is_matched_whatever_its_contrast():
     groups = source_groups(sp.csr_matrix([[1.0, 1.0]]), np.array([0]), np.array([1]))
     target = sp.csr_matrix([[3.0, 1.0], [1.0, 3.0]])
     similarity = cross_similarity(target, target, weighted=False, projected=False)
-    aligner = Aligner(groups, similarity, target.mean(axis=0), min_contrast=0.5)
-    assert (aligner.weights(target.toarray()) > 0).sum() == 1, "the better of two clusters has the group"
+    aligner = Aligner(groups, similarity, target.mean(axis=0))
+    assert (aligner.weights(aligner.spread(target.toarray())) > 0).sum() == 1, (
+        "the better of two clusters has the group"
+    )
 
 
 def test_clusters_without_any_group_are_new():

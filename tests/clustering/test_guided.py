@@ -7,9 +7,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from isthmus import CrossGuidedKMeans
 from isthmus._math.content import content_order
-from isthmus.clustering.alignment import match_weights, share_pull
-from isthmus.clustering.run import guided_kmeans, prepare
+from isthmus.clustering.alignment import Aligner, guided_kmeans, match_weights, prepare, source_groups
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
+from isthmus.shift.similarity import cross_similarity
 
 
 def test_groups_are_found_and_aligned(task):
@@ -107,9 +107,14 @@ def test_pull_of_one_collection_is_the_match_weight():
     similarity = np.array([[0.6, 0.1, 0.5], [0.3, 0.2, 0.7]])
     weights = match_weights(similarity, np.array([1, 1, 1]))
     assert weights.tolist() == [[0.6, 0, 0], [0, 0, 0.7]]
-    np.testing.assert_allclose(share_pull(weights), weights)
-    two = match_weights(similarity, np.array([1, 1, 2]))
-    np.testing.assert_allclose(share_pull(two)[1], [0, 0.2**2 / 0.9, 0.7**2 / 0.9])
+    rows = sp.csr_matrix(np.eye(3) + 0.3)
+    for collections in ([1, 1, 1], [1, 1, 2]):
+        groups = source_groups(rows, np.arange(3), np.array(collections))
+        aligner = Aligner(groups, cross_similarity(rows, rows, weighted=False, projected=False), rows.mean(axis=0))
+        spread = aligner.spread(rows.toarray()[:2] + np.array([[0.0, 0, 0], [0, 0, 1.0]]))
+        delta, pull = aligner.weights(spread), aligner.pull_weights(spread)
+        np.testing.assert_allclose(pull.sum(axis=1), (delta**2).sum(axis=1) / delta.sum(axis=1))
+        assert len(set(collections)) == 2 or np.array_equal(pull, delta)
 
 
 def test_switches_change_the_similarity_only(task):
@@ -177,7 +182,7 @@ def test_more_clusters_than_documents_is_refused(task):
 
 @pytest.mark.parametrize(
     "setting",
-    [{"guidance": 1.5}, {"n_clusters": 0}, {"metric": "manhattan"}, {"init": "far"}, {"n_init": 0}, {"boost": 0.5}],
+    [{"guidance": 1.5}, {"n_clusters": 0}, {"metric": "manhattan"}, {"init": "far"}, {"n_init": 0}],
 )
 def test_wrong_parameters_are_refused(task, setting):
     X, groups, domain = task
@@ -217,13 +222,15 @@ def test_history_is_equation_2_with_the_distance_across_domains(task, metric):
         rows = sp.csr_matrix(rows / np.linalg.norm(rows.toarray(), axis=1, keepdims=True))
     target = rows[domain < 0]
     ones = np.ones((domain > 0).sum(), dtype=int)
-    prepared = prepare(rows[domain > 0], groups[domain > 0], ones, target, cosine=metric == "cosine", warmup=1)
+    prepared = prepare(rows[domain > 0], groups[domain > 0], ones, target, cosine=metric == "cosine")
     start = target[:3].toarray()
-    settings = {"guidance": 0.4, "boost": 3.0, "boost_iter": 2, "cosine": metric == "cosine"}
+    settings = {"guidance": 0.4, "boost": 3.0, "warmup": 1, "cosine": metric == "cosine"}
     for steps in (2, 4, 6):
         before = guided_kmeans(prepared, start, max_iter=steps - 1, **settings)
         run = guided_kmeans(prepared, start, max_iter=steps, **settings)
-        delta = prepared.aligner.weights(before.centers)  # one collection: the pull is the match weight
+        delta = prepared.aligner.weights(
+            prepared.aligner.spread(before.centers)
+        )  # one collection: the pull is the match weight
         distance = 1.0 - prepared.aligner.similarity.between(run.centers, prepared.groups.centers)
         shown = run.centers / np.linalg.norm(run.centers, axis=1, keepdims=True) if metric == "cosine" else run.centers
         inside = sum(np.sum((target[i].toarray()[0] - shown[c]) ** 2) for i, c in enumerate(before.labels))
@@ -234,15 +241,12 @@ def test_history_is_equation_2_with_the_distance_across_domains(task, metric):
         assert run.history[-1] == pytest.approx(0.6 * inside + 0.4 * across, rel=1e-9)
 
 
-def test_centres_may_be_drawn_along_all_words_of_the_source(task):
+def test_centres_are_pulled_along_the_words_of_the_target_only(task):
     X, groups, domain = task
-    X = sp.csr_matrix(X, dtype=float)
-    target = X[domain < 0].tolil()
+    target = sp.csr_matrix(X[domain < 0], dtype=float).tolil()
     target[:, 0] = 0
-    ones = np.ones((domain > 0).sum(), dtype=int)
-    for own, expected in ((True, 0.0), (False, X[domain > 0].toarray()[:, 0].max())):
-        ready = prepare(X[domain > 0], groups[domain > 0], ones, target.tocsr(), cosine=False, own_words=own)
-        assert (ready.aligner.anchors[:, 0].max() > 0) == (expected > 0)
+    ready = prepare(X[domain > 0], groups[domain > 0], np.ones(120, dtype=int), target.tocsr(), cosine=False)
+    assert ready.aligner.anchors[:, 0].max() == 0 < ready.groups.centers[:, 0].max()
 
 
 def test_the_number_of_starts_is_the_number_of_clusters_whatever_holds_them(task):

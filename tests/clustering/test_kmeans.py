@@ -4,14 +4,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
-from sklearn.utils.extmath import row_norms
 
 from isthmus._math.rows import group_means, unit_rows
 from isthmus._utils import n_threads
 from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.kmeans import (
     ClusterSums,
-    Pull,
     assign_rows,
     boosted_guidance,
     combined_divergence,
@@ -34,12 +32,14 @@ def reference_labels(X, centers):
 def test_assignment_equals_the_dense_definition(seed, k):
     X = sparse_rows(seed).tocsr()
     centers = np.random.default_rng(seed).random((k, X.shape[1]))
-    labels, distances, stats = assign_rows(X, centers)
+    stats = assign_rows(X, centers)
     expected = reference_labels(X, centers)
-    np.testing.assert_array_equal(labels, expected.argmin(axis=1))
-    np.testing.assert_allclose(distances, expected.min(axis=1), atol=1e-10)
-    np.testing.assert_allclose(stats.sums, group_means(X, labels, k) * np.bincount(labels, minlength=k)[:, None])
-    assert stats.counts.sum() == X.shape[0]
+    np.testing.assert_array_equal(stats.labels, expected.argmin(axis=1))
+    counts = np.bincount(stats.labels, minlength=k)
+    np.testing.assert_allclose(stats.sums, group_means(X, stats.labels, k) * counts[:, None])
+    np.testing.assert_array_equal(stats.counts, counts)
+    assert stats.divergence == pytest.approx(expected.min(axis=1).sum())
+    assert stats.squares == pytest.approx(X.multiply(X).sum())
 
 
 @given(seed=st.integers(0, 10_000), k=st.integers(2, 5))
@@ -64,53 +64,68 @@ def test_divergence_of_plain_runs_never_rises(seed, cosine):
     assert run.termination == "stable"
 
 
+class Fixed:
+    """Alignment that stays: weights, anchors and similarities do not depend on the centres."""
+
+    def __init__(self, weights, anchors):
+        self.pulling, self.anchors = np.array(weights), np.array(anchors)
+        self.asked = 0
+
+    def spread(self, centers):
+        return centers
+
+    def pull_weights(self, spread):
+        self.asked += 1
+        return self.pulling
+
+    def similarities(self, spread):
+        return 0.5 * np.ones_like(self.pulling)
+
+
+def sums_of(sums, counts):
+    return ClusterSums(np.array(sums), np.array(counts), 0.0, 0.0)
+
+
 @given(seed=st.integers(0, 10_000), guidance=st.floats(0.05, 0.95))
 @settings(max_examples=20)
-def test_combined_divergence_never_rises_while_the_alignment_stays(seed, guidance):
+def test_pulled_means_are_the_best_centres_for_the_distance_to_rows_and_anchors(seed, guidance):
+    """Each minimises α·Σ ‖x − c‖² + (1 − α)·Σ δ·|C|·‖a − c‖² of its cluster."""
     rng = np.random.default_rng(seed)
     X = sparse_rows(seed).tocsr()
-    pull = Pull(np.diag(rng.random(3)), rng.random((3, X.shape[1])))
-    run = kmeans(X, X[:3].toarray(), align=lambda centers, iteration: pull, guidance=guidance, max_iter=30)
-    # The assignment ignores the pull's term |C|·δ·d², so a step may trade some of it; each re-estimation may not.
-    labels, _, stats = assign_rows(X, run.centers)
-    best = combined_divergence(
-        stats, row_norms(X, squared=True), pulled_means(stats, run.centers, pull, guidance), pull, guidance
-    )
+    weights, anchors = np.diag(rng.random(3)), rng.random((3, X.shape[1]))
+    stats = assign_rows(X, X[:3].toarray())
+
+    def value(centers):
+        pull = weights * stats.counts[:, None] * ((centers[:, None] - anchors) ** 2).sum(axis=2)
+        return combined_divergence(stats, centers, guidance) + guidance * pull.sum()
+
+    best = pulled_means(stats, X[:3].toarray(), weights, anchors, guidance)
     for _ in range(5):
-        other = run.centers + 0.05 * rng.standard_normal(run.centers.shape)
-        assert combined_divergence(stats, row_norms(X, squared=True), other, pull, guidance) >= best - 1e-9
-    assert len(labels) == X.shape[0]
+        assert value(best + 0.05 * rng.standard_normal(best.shape)) >= value(best) - 1e-9
 
 
 def test_pulled_means_follow_equation_3():
-    stats = ClusterSums(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
-    pull = Pull(np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]]))
-    moved = pulled_means(stats, np.zeros((2, 2)), pull, 0.4)
+    stats = sums_of([[2.0, 0.0], [0.0, 4.0]], [2, 4])
+    moved = pulled_means(stats, np.zeros((2, 2)), np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]]), 0.4)
     weight = 0.6 * 2 + 0.4 * 2 * 0.5
     np.testing.assert_allclose(moved[0], (0.6 * np.array([2.0, 0.0]) + 0.4 * 2 * 0.5 * np.array([0.0, 3.0])) / weight)
     np.testing.assert_allclose(moved[1], [0.0, 1.0])
 
 
 def test_full_guidance_leaves_unmatched_clusters_at_their_mean():
-    stats = ClusterSums(np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2, 4]), 0.0)
-    moved = pulled_means(stats, np.zeros((2, 2)), Pull(np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]])), 1.0)
+    stats = sums_of([[2.0, 0.0], [0.0, 4.0]], [2, 4])
+    moved = pulled_means(stats, np.zeros((2, 2)), np.array([[0.5], [0.0]]), np.array([[0.0, 3.0]]), 1.0)
     np.testing.assert_allclose(moved, [[0.0, 3.0], [0.0, 1.0]])
 
 
-@pytest.mark.parametrize(("boost", "n_iter"), [(1.0, 6), (2.0, 9)])
+@pytest.mark.parametrize(("boost", "n_iter"), [(1.0, 6), (2.0, 11)])
 def test_rows_at_rest_do_not_end_a_run_before_its_guided_iterations(boost, n_iter):
     X = sp.csr_matrix([[3.0, 0.0], [3.0, 0.0], [0.0, 3.0], [0.0, 3.0]])
-    pull = Pull(np.diag([0.5, 0.5]), np.array([[4.0, 0.0], [0.0, 1.0]]))
-    asked = []
-
-    def align(centers, iteration):
-        asked.append(iteration)
-        return pull if iteration > 4 else None  # plain steps first; the rows stay where they are from the second on
-
-    run = kmeans(X, X[[0, 2]].toarray(), align=align, guidance=0.5, boost=boost, boost_iter=3, max_iter=30)
-    # Two guided iterations show that pairs stay; the boosted ones before them do not count.
-    assert asked == list(range(1, n_iter + 1))
-    assert run.n_iter == n_iter
+    aligner = Fixed(np.diag([0.5, 0.5]), [[4.0, 0.0], [0.0, 1.0]])
+    # Plain steps first; the rows do not change their cluster from the second step on.
+    run = kmeans(X, X[[0, 2]].toarray(), aligner=aligner, guidance=0.5, warmup=4, boost=boost, max_iter=30)
+    # Two guided iterations show that pairs do not change; the boosted ones before them do not count.
+    assert (run.n_iter, aligner.asked) == (n_iter, n_iter - 4)
     # (2 · 3 · 0.5 + 0.5 · 2 · 0.5 · 4) / (0.5 · 2 + 0.5 · 2 · 0.5) and likewise
     np.testing.assert_allclose(run.centers, [[10 / 3, 0.0], [0.0, 7 / 3]])
 
@@ -120,21 +135,22 @@ def test_rows_at_rest_do_not_end_a_run_before_its_guided_iterations(boost, n_ite
 def test_statistics_of_blocks_add_up(seed, cut):
     X = sparse_rows(seed).tocsr()
     centers = X[:3].toarray()
-    whole = assign_rows(X, centers)[2]
-    parts = assign_rows(X[:cut], centers)[2] + assign_rows(X[cut:], centers)[2]
+    whole = assign_rows(X, centers)
+    parts = assign_rows(X[:cut], centers) + assign_rows(X[cut:], centers)
     np.testing.assert_allclose(parts.sums, whole.sums)
     np.testing.assert_array_equal(parts.counts, whole.counts)
     assert parts.divergence == pytest.approx(whole.divergence)
+    assert parts.squares == pytest.approx(whole.squares)
 
 
 def test_threads_change_nothing(monkeypatch):
     monkeypatch.setattr("isthmus.clustering.kmeans.BLOCK_ROWS", 7)
     X = sparse_rows(3).tocsr()
     one, two = (assign_rows(X, X[:4].toarray(), n_threads=n) for n in (1, 3))
-    np.testing.assert_array_equal(one[0], two[0])
-    np.testing.assert_array_equal(one[2].sums, two[2].sums, err_msg="each centre is added up by one thread, row by row")
-    np.testing.assert_array_equal(one[2].counts, two[2].counts)
-    assert one[2].divergence == two[2].divergence
+    np.testing.assert_array_equal(one.labels, two.labels)
+    np.testing.assert_array_equal(one.sums, two.sums, err_msg="each centre is added up by one thread, row by row")
+    np.testing.assert_array_equal(one.counts, two.counts)
+    assert one.divergence == two.divergence
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30], ids=["plain", "below 32 bits", "beyond 32 bits"])
@@ -144,7 +160,7 @@ def test_what_32_bits_cannot_tell_apart_is_told_by_64(scale):
     X = (sparse_rows(2) * scale).tocsr()
     centers = 0.9 * X[:3].toarray()  # no row lies on a centre, where even 64 bits are too few
     centers = np.concatenate([centers, centers + 1e-9 * scale * rng.standard_normal(centers.shape), centers[:1]])
-    found = assign_rows(X, centers)[0]
+    found = assign_rows(X, centers).labels
     scores = (centers**2).sum(axis=1) - 2 * X.toarray() @ centers.T
     expected = scores[:, :-1].argmin(axis=1)
     np.testing.assert_array_equal(found, expected, err_msg="nearest by 64 bits, the first of equals")
@@ -181,26 +197,12 @@ def test_n_threads_counts_like_joblib():
 
 
 def test_combined_divergence_by_hand_in_the_cosine_metric():
-    # Two unit rows in one cluster whose centre (3, 0) points along the first; the anchor (0, 2) along the second axis.
-    stats = ClusterSums(np.array([[1.6, 0.8]]), np.array([2.0]), 0.0)  # rows (1, 0) and (.6, .8)
-    centers, norms, weights, anchors = np.array([[3.0, 0.0]]), np.ones(2), np.array([[0.5]]), np.array([[0.0, 2.0]])
+    # Two unit rows, (1, 0) and (.6, .8), in one cluster whose centre (3, 0) points along the first axis.
+    stats = ClusterSums(np.array([[1.6, 0.8]]), np.array([2.0]), 0.0, 2.0)
     inside = 0.0 + (0.4**2 + 0.8**2)  # squared distances of the rows from (1, 0)
-    told = combined_divergence(stats, norms, centers, Pull(weights, anchors), 0.25, cosine=True)
-    assert told == pytest.approx(0.75 * inside + 0.25 * (0.5 * 2 * 2.0))  # |(1, 0) - (0, 1)|² = 2
-    seen = []
-
-    def similarity(rows):
-        seen.append(rows.tolist())
-        return np.array([[0.4]])
-
-    told = combined_divergence(stats, norms, centers, Pull(weights, anchors, similarity), 0.25, cosine=True)
-    assert told == pytest.approx(0.75 * inside + 0.25 * (0.5 * 2 * 0.6**2))
-    assert seen == [[[3.0, 0.0]]]  # a similarity reads the centres as they are
-
-
-def test_centres_are_drawn_only_to_anchors_with_weight():
-    """Every anchor drawing every centre."""
-    assert Pull(np.array([[0.5, 0.0], [0.0, 0.0]]), np.eye(2)).pairs.tolist() == [[True, False], [False, False]]
+    weights, similarity = np.array([[0.5]]), np.array([[0.4]])
+    found = combined_divergence(stats, np.array([[3.0, 0.0]]), 0.25, weights, similarity, cosine=True)
+    assert found == pytest.approx(0.75 * inside + 0.25 * (0.5 * 2 * 0.6**2))
 
 
 def test_every_assignment_of_a_run_uses_the_threads_that_were_asked_for(monkeypatch):
@@ -218,21 +220,10 @@ def test_every_assignment_of_a_run_uses_the_threads_that_were_asked_for(monkeypa
 
 
 def test_an_alignment_of_no_weight_is_never_asked():
-    def align(centers, iteration):
-        raise AssertionError("nothing is drawn anywhere at guidance=0")
-
     X = sparse_rows(1).tocsr()
     start = X[:3].toarray()
-    aligned, plain = kmeans(X, start, align=align, guidance=0.0), kmeans(X, start)
+    aligner = Fixed(np.eye(3), start)
+    aligned, plain = kmeans(X, start, aligner=aligner, guidance=0.0), kmeans(X, start)
+    assert aligner.asked == 0, "nothing is pulled at guidance=0"
     np.testing.assert_array_equal(aligned.centers, plain.centers, err_msg="plain k-means")
     assert aligned.history == plain.history
-
-
-def test_a_pull_of_no_weight_changes_neither_centres_nor_divergence():
-    X = sp.csr_matrix([[2.0, 0.0], [0.0, 1.0]])
-    stats = assign_rows(X, X.toarray())[2]
-    pull = Pull(np.array([[0.5], [0.5]]), np.array([[9.0, 9.0]]))
-    means = pulled_means(stats, np.zeros((2, 2)), pull, 0.0)
-    np.testing.assert_array_equal(means, X.toarray(), err_msg="the means of the rows")
-    moved = means + 1.0  # each row lies 2 away, squared, from its centre
-    assert combined_divergence(stats, row_norms(X, squared=True), moved, pull, 0.0) == pytest.approx(4.0)

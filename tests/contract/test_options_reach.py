@@ -24,7 +24,7 @@ OTHERWISE = {
     ("shift/novelty.py:simulate_on_source", "random_state"): SEEDED_ALIKE,
     ("shift/groups.py:shuffle_words", "random_state"): "each try has a seed of its own, drawn from that of the caller",
     ("clustering/guidance.py:choose_guidance", "random_state"): "a draw of the named seed",
-    ("clustering/run.py:initial_centers", "random_state"): "goes on with the draws of the named seed",
+    ("clustering/kmeans.py:initial_centers", "random_state"): "goes on with the draws of the named seed",
     ("shift/bridges.py:_folds", "random_state"): SEEDED_ALIKE,
     ("features/languages.py:_has_function_words", "language"): ONE_LANGUAGE,
     ("features/languages.py:_listed", "language"): ONE_LANGUAGE,

@@ -1,4 +1,4 @@
-"""Cross-guided clustering written out (Bhattacharya, Godbole, Joshi and Verma, ICDM 2009), in plain numpy."""
+"""``isthmus.papers.guided`` against slow loops (Bhattacharya, Godbole, Joshi and Verma, ICDM 2009)."""
 
 from itertools import permutations
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.clustering.run import guided_kmeans, initial_centers, prepare
+from isthmus.clustering.kmeans import initial_centers
 from isthmus.methods import GROUPINGS, make_grouping
+from isthmus.papers.guided import LiteralGuidedKMeans, cross_guided_clustering, prepare
 from isthmus.request import ClusterRequest
 
 SOURCE = {
@@ -48,15 +49,13 @@ def contexts(documents, n_words, pivots, window=5):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_paper_s_loop_written_out(seed):
+def test_every_iteration_is_that_of_the_loops(seed):
     source_texts, codes, target_texts = collections(seed)
     vectorizer, model, rows = make_grouping(source_texts, target_texts, method="guided-paper", min_df=1, n_clusters=3)
     n = len(source_texts)
-    similarity = ("min_contrast", "own_words", "context_counts", "smoothing", "contexts", "warmup")
-    settings = {name: getattr(model, name) for name in similarity}
-    prepared = prepare(rows[:n], codes, np.ones(n, dtype=int), rows[n:], **settings)
+    prepared = prepare(rows[:n], codes, np.ones(n, dtype=int), rows[n:], contexts=model.contexts)
     start = initial_centers(rows[n:], 3, "random", seed)
-    found = guided_kmeans(prepared, start, guidance=0.5, max_iter=25, boost=model.boost)
+    found = cross_guided_clustering(prepared, start)
 
     X = unit(rows.toarray())
     S, T, n_words = X[:n], X[n:], X.shape[1]
@@ -77,13 +76,19 @@ def test_the_paper_s_loop_written_out(seed):
     centers, alpha = np.asarray(start), 0.5
     for iteration in range(1, found.n_iter + 1):
         labels = (T @ unit(centers).T).argmax(axis=1)
-        means = np.stack([T[labels == c].mean(axis=0) for c in range(3)])
+        moved = np.stack([T[labels == c].mean(axis=0) for c in range(3)])
+        across = 0.0
         if iteration > 5:
-            close = np.clip(on_pivots(centers, near_target) @ on_pivots(groups, near_source).T, 0.0, 1.0)
+            near_groups = on_pivots(groups, near_source)
+            close = np.clip(on_pivots(centers, near_target) @ near_groups.T, 0.0, 1.0)
             best = max(permutations(range(3)), key=lambda pairs: sum(close[i, j] for i, j in enumerate(pairs)))
             delta = np.array([close[i, j] for i, j in enumerate(best)])[:, None]
-            means = (alpha * means + (1 - alpha) * delta * groups[list(best)]) / (alpha + (1 - alpha) * delta)
-        centers = means
+            moved = (alpha * moved + (1 - alpha) * delta * groups[list(best)]) / (alpha + (1 - alpha) * delta)
+            after = np.clip(on_pivots(moved, near_target) @ near_groups.T, 0.0, 1.0)
+            across = sum(delta[i, 0] * np.sum(labels == i) * (1 - after[i, j]) ** 2 for i, j in enumerate(best))
+        inside = sum(np.sum((row - unit(moved)[c]) ** 2) for row, c in zip(T, labels, strict=True))
+        assert found.history[iteration - 1] == pytest.approx(alpha * inside + (1 - alpha) * across)
+        centers = moved
     assert found.n_iter > 5
     np.testing.assert_allclose(found.centers, centers, rtol=0, atol=1e-10)
     np.testing.assert_array_equal(found.labels, (T @ unit(centers).T).argmax(axis=1))
@@ -94,8 +99,8 @@ def test_contexts_of_the_paper_are_plain_and_use_every_shared_word():
     _, model, rows = make_grouping(texts[0], texts[2], method="guided-paper", min_df=1)
     shared = np.asarray((rows[:18].sum(axis=0) > 0) & (rows[18:].sum(axis=0) > 0)).ravel()
     np.testing.assert_array_equal(model.contexts.columns, np.flatnonzero(shared))
-    assert (model.context_counts, model.own_words, model.boost) == ("plain", False, 1.0)
-    assert make_grouping(texts[0], texts[2], min_df=1)[1].context_counts == "log"
+    assert isinstance(model, LiteralGuidedKMeans)
+    assert not isinstance(make_grouping(texts[0], texts[2], min_df=1)[1], LiteralGuidedKMeans)
 
 
 def test_the_command_knows_every_grouping():

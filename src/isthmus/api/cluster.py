@@ -19,7 +19,6 @@ from isthmus.api.saving import Kind, save_result
 from isthmus.clustering.alignment import Match, name_clusters
 from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
 from isthmus.clustering.guided import CrossGuidedKMeans
-from isthmus.clustering.run import prepare
 from isthmus.exceptions import MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.tokens import readable, surface_forms
@@ -255,8 +254,7 @@ def _look_ahead(model: CrossGuidedKMeans, rows, groups, collections, random_stat
     codes = np.searchsorted(model.classes_, groups[known])
     order = content_order(rows[known], collections[known], codes)
     known, codes = known[order], codes[order]
-    kept = {name: getattr(model, name) for name in ("contexts", "context_counts", "own_words", "min_contrast")}
-    prepared = prepare(rows[known], codes, collections[known], target, **kept)
+    prepared = model._prepare_rows(rows[known], codes, collections[known], target, contexts=model.contexts)
     if prepared.aligner is None:
         return None
     return estimate_guidance_gain(

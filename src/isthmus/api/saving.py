@@ -38,6 +38,7 @@ _PACKAGES = (
     "isthmus.features",
     "isthmus.classify",
     "isthmus.clustering",
+    "isthmus.papers",
     "isthmus.choose",
     "isthmus.feedback",
     "isthmus.shift.similarity",

@@ -9,8 +9,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.rows import group_means, group_sums
-from isthmus.clustering.kmeans import kmeans
-from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, metric_rows, prepare
+from isthmus.clustering.alignment import Prepared, guided_kmeans, prepare
+from isthmus.clustering.kmeans import initial_centers, kmeans, metric_rows
 from isthmus.exceptions import UsageError
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 
@@ -67,7 +67,7 @@ def estimate_guidance_gain(
     Parameters
     ----------
     prepared : Prepared
-        Of ``isthmus.clustering.run.prepare``; it must have a source that shares words with the target.
+        Of ``isthmus.clustering.alignment.prepare``; it must have a source that shares words with the target.
     n_clusters : int
     guidance : float
         The guidance to be used later.
@@ -85,11 +85,11 @@ def estimate_guidance_gain(
     alone, sides = [], []
     for _ in range(n_init):
         start = initial_centers(prepared.target, n_clusters, "random", rng)
-        for strength, boost in ((0.0, 1.0), (max(guidance, 0.5), 4.0)):
-            run = guided_kmeans(prepared, start, guidance=strength, boost=boost, max_iter=max_iter)
+        for strength in (0.0, max(guidance, 0.5)):
+            run = guided_kmeans(prepared, start, guidance=strength, max_iter=max_iter)
             means = group_means(prepared.target, run.labels, n_clusters)
             alone.append(clusterability(prepared.target, run.labels))
-            match = matchability(prepared.aligner.similarities(means))
+            match = matchability(prepared.aligner.similarities(prepared.aligner.spread(means)))
             sides.append((match.target_side, match.source_side))
     cab = float(np.mean(alone))
     match = Matchability(*(float(side) for side in np.mean(sides, axis=0)))
@@ -126,9 +126,8 @@ def choose_guidance(
     target: sp.csr_matrix,
     *,
     n_clusters: int,
-    boost: float = 4.0,
+    cosine: bool = True,
     random_state=0,
-    **settings,
 ) -> tuple[float, list[dict]]:
     """Weight of the source under which words that took no part describe the clusters best, and a table of all tried.
 
@@ -136,7 +135,7 @@ def choose_guidance(
     other each document is compared with the rest of its cluster. 0.5 stays unless a paired t-test over the ten halves
     puts another weight ahead at 99 percent, the level of the paper's own tests.
 
-    ``settings`` are those of :func:`isthmus.clustering.run.prepare`, but without weights of pivots and without
+    ``settings`` are those of :func:`isthmus.clustering.alignment.prepare`, but without weights of pivots and without
     projection, which hardly change clusters.
     """
     rng = check_random_state(random_state)
@@ -156,17 +155,15 @@ def choose_guidance(
                 codes,
                 collections,
                 documents[:, seen],
+                cosine=cosine,
                 pivot_weights=False,
                 projection=False,
-                **settings,
             )
             if ready.aligner is None:
                 continue
             start = initial_centers(ready.target, n_clusters, "k-means++", rng)
             unseen = metric_rows(documents[:, ~seen], True)
-            runs = [
-                guided_kmeans(ready, start, guidance=weight, boost=boost, max_iter=_ITERATIONS) for weight in WEIGHTS
-            ]
+            runs = [guided_kmeans(ready, start, guidance=weight, max_iter=_ITERATIONS) for weight in WEIGHTS]
             found.append([_likeness(unseen, run.labels, n_clusters) for run in runs])
     if len(found) < 2 * _SPLITS:  # the level holds for ten
         return WEIGHTS[_USUAL], []
@@ -257,13 +254,14 @@ def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=
             initial_centers(prepared.target, k, "k-means++", rng),
             cosine=cosine,
             max_iter=_ITERATIONS,
-            boost=4.0,
         )
         for _ in range(_STARTS)
     ]
-    best = min(runs, key=lambda run: run.divergence)
-    contrast = prepared.aligner.contrasts(group_means(prepared.target, best.labels, k))
-    plain = (prepared.aligner.weights(best.centers) > 0) & (contrast >= _PLAIN) & (best.counts > 0)[:, None]
+    best = min(runs, key=lambda run: run.stats.divergence)
+    aligner = prepared.aligner
+    contrast = aligner.contrasts(aligner.spread(group_means(prepared.target, best.labels, k)))
+    matched = aligner.weights(aligner.spread(best.centers)) > 0
+    plain = matched & (contrast >= _PLAIN) & (best.stats.counts > 0)[:, None]
     return int(plain.any(axis=1).sum())
 
 
@@ -282,5 +280,5 @@ def _divergences(rows: sp.csr_matrix, numbers: np.ndarray, rng, cosine: bool) ->
             kmeans(rows, initial_centers(rows, int(k), "k-means++", rng), max_iter=_ITERATIONS, cosine=cosine)
             for _ in range(_STARTS)
         ]
-        found.append(min(run.divergence for run in runs) / rows.shape[0])
+        found.append(min(run.stats.divergence for run in runs) / rows.shape[0])
     return np.minimum.accumulate(np.array(found))

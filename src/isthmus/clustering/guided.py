@@ -2,48 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
+from itertools import count
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._math.rows import group_means
-from isthmus._parameters import (
-    FROM_0,
-    FROM_1,
-    N_JOBS,
-    NON_NEGATIVE,
-    SHARE,
-    Interval,
-    StrOptions,
-    check_parameters,
-    parameter,
-    parameters,
-)
+from isthmus._math.rows import group_means, group_sums
+from isthmus._parameters import FROM_1, N_JOBS, NON_NEGATIVE, SHARE, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
 from isthmus._validation import UNLABELLED, check_rows, shorten
 from isthmus.base import Domains, check_transfer_data
-from isthmus.clustering.alignment import Match, alignment_table
+from isthmus.clustering.alignment import Aligner, Prepared, SourceGroups, alignment_table, guided_kmeans, prepare
 from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts
-from isthmus.clustering.kmeans import KMeansRun, assign_rows
-from isthmus.clustering.run import Prepared, clean_rows, guided_kmeans, initial_centers, metric_rows, prepare
+from isthmus.clustering.kmeans import ClusterSums, KMeansRun, assign_rows, initial_centers, iterate, metric_rows
 from isthmus.exceptions import DataError
+from isthmus.features.blocks import Block, Passes, RowBlock, add_tuples
 from isthmus.features.contexts import Contexts
 
-# Parameters that say how clusters and groups are aligned.
-_ALIGNMENT = (
-    *("warmup", "min_contrast", "pivot_weights", "projection"),
-    *("smoothing", "contexts", "context_counts", "own_words"),
-)
+# Chunks hold rows of length one in multiples of 1 / 2^20: sums of up to 2^33 of them are exact in 64-bit floats, so
+# that neither the cut into chunks nor their order changes a result.
+ONE = 1 << 20
 
 
-@parameters
 class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     """k-means on a target collection, guided by the groups of a source collection.
 
@@ -75,28 +63,13 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     max_iter : int, default=100
     tol : float, default=1e-4
         As for ``KMeans``: movement of the centres, relative to the variance of the words, below which a run stops.
-    warmup : int, default=5
-        Plain iterations before the first alignment.
-    boost : float, default=4.0
-        Factor on the odds of source to target in the first ``boost_iter`` guided iterations; 1 is the paper's
-        algorithm. A strong pull at first leaves poor local optima of the same objective.
-    boost_iter : int, default=5
-    min_contrast : float, default=0.0
-        Pairs of a cluster and a group whose deviations from their domains' means have a smaller cosine are not
-        aligned; -1 aligns whatever can be aligned, as in the paper.
     pivot_weights : bool or dict, default=True
         Weigh shared words by the similarity of their contexts in the two domains. A dict does so, too, and sets the
         weights of its columns, 0 for a word that must not count.
     projection : bool, default=True
         Carry the weight of words that one domain lacks over to shared words they occur with.
-    smoothing : float, default=0.1
-        λ of the pivot weights.
     contexts : isthmus.features.contexts.Contexts, optional
         Contexts counted in running text; if omitted, words meet when a document holds both.
-    context_counts : {"log", "plain"}, default="log"
-        How often two words meet enters their contexts as log(1 + count), or "plain" as it is, which is the paper's.
-    own_words : bool, default=True
-        Centres are drawn along the words that the target has; False: along all words of the source, as in the paper.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None, default=None
@@ -151,25 +124,55 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     """
 
     __metadata_request__fit = {"sample_domain": True}
-    n_clusters: int | str | None = parameter(FROM_1, StrOptions({"auto"}), None, default="auto", positional=True)
-    guidance: float | str = parameter(SHARE, StrOptions({"auto"}), default=0.5)
-    n_init: int = parameter(FROM_1, default=10)
-    init: Any = parameter(StrOptions({"k-means++", "random"}), "array-like", "sparse matrix", default="k-means++")
-    metric: str = parameter(StrOptions({"cosine", "euclidean"}), default="cosine")
-    max_iter: int = parameter(FROM_1, default=100)
-    tol: float = parameter(NON_NEGATIVE, default=1e-4)
-    warmup: int = parameter(FROM_0, default=5)
-    boost: float = parameter(Interval(Real, 1, None, closed="left"), default=4.0)
-    boost_iter: int = parameter(FROM_0, default=5)
-    min_contrast: float = parameter(Interval(Real, -1, 1, closed="both"), default=0.0)
-    pivot_weights: bool | dict[int, float] = parameter("boolean", dict, default=True)
-    projection: bool = parameter("boolean", default=True)
-    smoothing: float = parameter(NON_NEGATIVE, default=0.1)
-    contexts: Any = parameter(Contexts, None, default=None)
-    context_counts: str = parameter(StrOptions({"log", "plain"}), default="log")
-    own_words: bool = parameter("boolean", default=True)
-    n_jobs: int | None = parameter(*N_JOBS, None, default=None)
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints: dict[str, list] = {
+        "n_clusters": [FROM_1, StrOptions({"auto"}), None],
+        "guidance": [SHARE, StrOptions({"auto"})],
+        "n_init": [FROM_1],
+        "init": [StrOptions({"k-means++", "random"}), "array-like", "sparse matrix"],
+        "metric": [StrOptions({"cosine", "euclidean"})],
+        "max_iter": [FROM_1],
+        "tol": [NON_NEGATIVE],
+        "pivot_weights": ["boolean", dict],
+        "projection": ["boolean"],
+        "contexts": [Contexts, None],
+        "n_jobs": [*N_JOBS, None],
+        "random_state": ["random_state"],
+    }
+    # The paper's variant (isthmus.papers.guided) replaces these two steps.
+    _prepare_rows: Callable[..., Prepared] = staticmethod(prepare)
+    _run: Callable[..., KMeansRun] = staticmethod(guided_kmeans)
+    _aligner: Aligner | None
+    _groups: SourceGroups
+    group_collections_: np.ndarray
+
+    def __init__(
+        self,
+        n_clusters: int | str | None = "auto",
+        *,
+        guidance: float | str = 0.5,
+        n_init: int = 10,
+        init: Any = "k-means++",
+        metric: str = "cosine",
+        max_iter: int = 100,
+        tol: float = 1e-4,
+        pivot_weights: bool | dict[int, float] = True,
+        projection: bool = True,
+        contexts: Contexts | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ):
+        self.n_clusters = n_clusters
+        self.guidance = guidance
+        self.n_init = n_init
+        self.init = init
+        self.metric = metric
+        self.max_iter = max_iter
+        self.tol = tol
+        self.pivot_weights = pivot_weights
+        self.projection = projection
+        self.contexts = contexts
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, X, y=None, sample_domain=None):
         """Group the target rows.
@@ -189,12 +192,36 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         self
         """
         check_parameters(self)
+        cosine = self.metric == "cosine"
         rows = self._read(X, y, sample_domain)
         prepared = self._prepare(rows)
-        self._settle_number(rows, prepared)
-        self._settle_guidance(rows, prepared)
-        best = self._best_run(prepared)
-        self._store(best, rows, prepared)
+        self._choose_number(rows, prepared)
+        self.guidance_: float = 0.0
+        self.guidance_table_: list[dict] = []
+        if prepared.aligner is not None and isinstance(self.guidance, str):
+            self.guidance_, self.guidance_table_ = choose_guidance(
+                rows.X[rows.source],
+                rows.source_codes,
+                rows.domain[rows.source],
+                prepared.target,
+                n_clusters=self.n_clusters_,
+                cosine=cosine,
+                random_state=check_random_state(self.random_state).randint(2**31 - 1),
+            )
+        elif prepared.aligner is not None:
+            self.guidance_ = float(self.guidance)
+        # The best of several starts: the run whose documents are nearest to their centres.
+        rng = check_random_state(self.random_state)
+        tol = self.tol * float(np.mean(mean_variance_axis(prepared.target, axis=0)[1])) if self.tol else 0.0
+        n_init = self.n_init if isinstance(self.init, str) else 1
+        runs: list[KMeansRun] = []
+        for i in range(n_init):
+            start = initial_centers(prepared.target, self.n_clusters_, self.init, rng)
+            settings = {"max_iter": self.max_iter, "tol": tol, "n_threads": n_threads(self.n_jobs)}
+            runs.append(self._run(prepared, start, guidance=self.guidance_, cosine=cosine, **settings))
+            runs = [min(runs, key=lambda run: run.stats.divergence)]  # of equals the first
+            progress("grouping", i + 1, n_init)
+        self._store(runs[0], rows, prepared)
         return self
 
     def fit_predict(self, X, y=None, sample_domain=None):
@@ -202,11 +229,53 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         return self.fit(X, y, sample_domain).labels_
 
     def predict(self, X):
-        """Cluster of each new target document."""
+        """Return the cluster of each new target document."""
         check_is_fitted(self)
-        X = metric_rows(clean_rows(check_rows(self, X)), self.metric == "cosine")
-        labels = assign_rows(X, self.cluster_centers_, cosine=self.metric == "cosine")[0]
+        cosine = self.metric == "cosine"
+        X = metric_rows(_clean_rows(check_rows(self, X)), cosine)
+        labels = assign_rows(X, self.cluster_centers_, cosine=cosine).labels
         return np.where(np.diff(X.indptr) == 0, self._least_specific, labels).astype(np.int64)
+
+    def fit_passes(self, passes: Passes, max_iter: int) -> CrossGuidedKMeans:
+        """Fit on samples of both domains, then iterate over the chunks of all target documents.
+
+        The samples give the number of clusters, the starts and the comparison of the domains. The iterations end when
+        no document changes its cluster; ``n_iter_`` counts them.
+
+        Parameters
+        ----------
+        passes : Passes
+        max_iter : int
+            Passes over the target at most.
+
+        Returns
+        -------
+        self
+        """
+        idf = self.idf_ = passes.idf
+        samples = passes.sample, passes.target_sample
+        domain = np.repeat([1, -1], [len(sample.rows) for sample in samples])
+        codes = np.concatenate([passes.sample.codes, np.full(len(passes.target_sample.rows), -1)])
+        self.fit(sp.vstack([chunk_rows(sample.rows, idf) for sample in samples], format="csr"), codes, domain)
+        n = len(passes.classes)
+        sums, sizes = passes.sum(sum_groups, "source", idf, n, phase="source groups", add=add_tuples)
+        total, documents = passes.sum(sum_groups, "target", idf, 1, phase="mean of the target", add=add_tuples)
+        self.classes_, self.target_mean_ = passes.classes, total[0] / max(1, int(documents[0]))
+        self._groups = SourceGroups(sums / np.maximum(sizes, 1)[:, None], np.arange(n), np.ones(n, dtype=np.int64))
+        if self._aligner is not None:
+            followed = self.guidance_ > 0
+            self._aligner = Aligner(self._groups, self._aligner.similarity, self.target_mean_) if followed else None
+        numbers = count(1)
+
+        def assign(centers: np.ndarray) -> ClusterSums:
+            return passes.sum(assign_chunk, "target", idf, centers, phase=f"grouping, pass {next(numbers)}")
+
+        # The sample's fit has warmed up the centres; a further pass is not worth their last digits.
+        settings: dict[str, Any] = {"tol": None, "cosine": True, "warmup": 0, "boost": 1.0, "rest": np.inf}
+        settings |= {"max_iter": max_iter, "aligner": self._aligner, "guidance": self.guidance_}
+        best = iterate(assign, self.cluster_centers_, **settings)
+        self._store_run(best, best.stats.means(best.centers))
+        return self
 
     # -- parts of fit ----------------------------------------------------------------------------------------------
 
@@ -214,7 +283,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         if y is None:
             if sample_domain is not None:
                 check_transfer_data(self, X, y, sample_domain)  # refuses: domains without groups
-            X = clean_rows(check_rows(self, X, reset=True))
+            X = _clean_rows(check_rows(self, X, reset=True))
             hidden = np.full(X.shape[0], UNLABELLED)
             self.classes_ = np.zeros(0, dtype=object)
             return Domains(X, hidden, hidden, self.classes_, np.arange(X.shape[0])).in_content_order()
@@ -226,7 +295,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="one-class",
             )
         self.classes_ = gate.classes
-        return replace(gate, X=clean_rows(gate.X))
+        return replace(gate, X=_clean_rows(gate.X))
 
     def _prepare(self, rows: Domains) -> Prepared:
         target = rows.X[_target_rows(rows)]
@@ -240,17 +309,19 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             )
         if self.n_empty_:
             warn(
-                f"{self.n_empty_} of {len(empty)} target documents have no known word; they are kept and put into "
-                "the least specific cluster.",
+                f"{self.n_empty_} of {len(empty)} target documents have no known word; they are put into the least "
+                "specific cluster.",
                 code="empty-documents",
             )
-        prepared = prepare(
+        prepared = self._prepare_rows(
             rows.X[rows.source] if self.guidance != 0 else None,
             rows.source_codes,
             rows.domain[rows.source],
             target[~empty],
             cosine=self.metric == "cosine",
-            **{name: getattr(self, name) for name in _ALIGNMENT},
+            pivot_weights=self.pivot_weights,
+            projection=self.projection,
+            contexts=self.contexts,
         )
         if prepared.groups is not None and prepared.aligner is None:
             words = [len(np.unique(rows.X[side].indices)) for side in (rows.source, _target_rows(rows))]
@@ -261,26 +332,20 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
             )
         return prepared
 
-    def _settle_number(self, rows: Domains, prepared: Prepared):
+    def _choose_number(self, rows: Domains, prepared: Prepared):
         n = prepared.target.shape[0]
         self.n_clusters_table_: list[dict] = []
-        if self.n_clusters is None or isinstance(self.n_clusters, str):
-            if not isinstance(self.init, str):
-                self.n_clusters_ = self.init.shape[0] if hasattr(self.init, "shape") else len(self.init)
-            else:
-                cosine = self.metric == "cosine"
-                source = metric_rows(rows.X[rows.source], cosine) if len(rows.source) else None
-                seed = check_random_state(self.random_state).randint(2**31 - 1)
-                chosen, self.n_clusters_table_ = choose_n_clusters(
-                    prepared.target,
-                    source,
-                    len(np.unique(rows.source_codes)),  # groups of one name in several sources are one
-                    cosine=cosine,
-                    random_state=seed,
-                )
-                self.n_clusters_ = max(chosen, count_counterparts(prepared, cosine=cosine, random_state=seed))
-        else:
+        if self.n_clusters is not None and not isinstance(self.n_clusters, str):
             self.n_clusters_ = int(self.n_clusters)
+        elif not isinstance(self.init, str):
+            self.n_clusters_ = self.init.shape[0] if hasattr(self.init, "shape") else len(self.init)
+        else:
+            cosine = self.metric == "cosine"
+            source = metric_rows(rows.X[rows.source], cosine) if len(rows.source) else None
+            n_groups = len(np.unique(rows.source_codes))  # groups of one name in several sources are one
+            settings = {"cosine": cosine, "random_state": check_random_state(self.random_state).randint(2**31 - 1)}
+            chosen, self.n_clusters_table_ = choose_n_clusters(prepared.target, source, n_groups, **settings)
+            self.n_clusters_ = max(chosen, count_counterparts(prepared, **settings))
         if self.n_clusters_ > n:
             raise DataError(
                 f"n_clusters={self.n_clusters_}, but the target has only {n} documents with words; ask for fewer "
@@ -288,90 +353,39 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
                 code="bad-parameter",
             )
 
-    def _settle_guidance(self, rows: Domains, prepared: Prepared):
-        self.guidance_table_: list[dict] = []
-        if prepared.aligner is None:
-            self.guidance_ = 0.0
-        elif isinstance(self.guidance, str):
-            self.guidance_, self.guidance_table_ = choose_guidance(
-                rows.X[rows.source],
-                rows.source_codes,
-                rows.domain[rows.source],
-                prepared.target,
-                n_clusters=self.n_clusters_,
-                boost=self.boost,
-                random_state=check_random_state(self.random_state).randint(2**31 - 1),
-                cosine=self.metric == "cosine",
-                warmup=self.warmup,
-                min_contrast=self.min_contrast,
-                own_words=self.own_words,
-            )
-        else:
-            self.guidance_ = float(self.guidance)
-
-    def _best_run(self, prepared: Prepared) -> KMeansRun:
-        rng = check_random_state(self.random_state)
-        cosine = self.metric == "cosine"
-        tol = self.tol * float(np.mean(mean_variance_axis(prepared.target, axis=0)[1])) if self.tol else 0.0
-        fixed = not isinstance(self.init, str)
-        n_init = 1 if fixed else self.n_init
-        best = None
-        for i in range(n_init):
-            start = initial_centers(prepared.target, self.n_clusters_, self.init, rng)
-            run = guided_kmeans(
-                prepared,
-                start,
-                guidance=self.guidance_,
-                cosine=cosine,
-                max_iter=self.max_iter,
-                tol=tol,
-                boost=self.boost,
-                boost_iter=self.boost_iter,
-                n_threads=n_threads(self.n_jobs),
-            )
-            progress("grouping", i + 1, n_init)
-            if best is None or run.divergence < best.divergence:
-                best = run
-        assert best is not None  # n_init is at least 1
-        return best
-
     def _store(self, best: KMeansRun, rows: Domains, prepared: Prepared):
-        self.cluster_centers_ = best.centers
-        self.history_, self.n_iter_ = best.history, best.n_iter
-        self.inertia_, self.termination_condition_ = best.divergence, best.termination
-        target = _target_rows(rows)
-        filled = target[np.diff(rows.X.indptr)[target] > 0]
-        labels = np.full(rows.n_rows, -1, dtype=np.int64)
-        self._aligner, self._groups = prepared.aligner, prepared.groups
-        self._set_alignment(best)
-        if prepared.groups is not None:
-            keys = list(zip(self.group_collections_.tolist(), prepared.groups.codes.tolist(), strict=True))
-            weights = self.match_weights_.T
-            matched = {key: int(row.argmax()) if row.max() > 0 else -1 for key, row in zip(keys, weights, strict=True)}
-            own = zip(rows.domain[rows.source].tolist(), rows.source_codes.tolist(), strict=True)
-            labels[rows.source] = [matched[key] for key in own]
-        labels[filled] = best.labels
-        self.cluster_means_ = group_means(prepared.target, best.labels, self.n_clusters_)
+        self._aligner = prepared.aligner
+        nothing = np.zeros(0, dtype=np.int64)
+        self._groups = prepared.groups or SourceGroups(prepared.target[:0].toarray(), nothing, nothing)
         self.target_mean_ = np.asarray(prepared.target.mean(axis=0)).ravel()
-        lengths = np.where(best.counts > 0, np.linalg.norm(self.cluster_means_, axis=1), np.inf)
-        self._least_specific = int(lengths.argmin())
-        labels[np.setdiff1d(target, filled)] = self._least_specific
+        self._store_run(best, group_means(prepared.target, best.labels, self.n_clusters_))
+        target = _target_rows(rows)
+        filled = np.diff(rows.X.indptr)[target] > 0
+        labels = np.full(rows.n_rows, -1, dtype=np.int64)
+        if len(self._groups):
+            matched = np.where(self.match_weights_.max(axis=0) > 0, self.match_weights_.argmax(axis=0), -1)
+            keys = zip(self.group_collections_.tolist(), self._groups.codes.tolist(), strict=True)
+            of_group = dict(zip(keys, matched.tolist(), strict=True))
+            own = zip(rows.domain[rows.source].tolist(), rows.source_codes.tolist(), strict=True)
+            labels[rows.source] = [of_group[key] for key in own]
+        labels[target[filled]] = best.labels
+        labels[target[~filled]] = self._least_specific
         self.labels_ = rows.restore_rows(labels)
         self.cluster_sizes_ = np.bincount(labels[target], minlength=self.n_clusters_)
 
-    def _set_alignment(self, best: KMeansRun):
-        if self._groups is None or self._aligner is None or best.pull is None:
-            n_groups = 0 if self._groups is None else len(self._groups)
-            self.match_weights_ = np.zeros((self.n_clusters_, n_groups))
-        else:
-            self.match_weights_ = self._aligner.weights(best.centers)
-        if self._groups is None:
-            self.group_labels_, self.group_collections_ = self.classes_[:0], np.zeros(0, dtype=np.int64)
-            self.alignment_ = [Match(i, None, 0.0, None) for i in range(self.n_clusters_)]
-            return
-        self.group_labels_ = self.classes_[self._groups.codes]
-        self.group_collections_ = self._groups.collections
-        self.alignment_ = alignment_table(self.match_weights_, self._groups, self.classes_)
+    def _store_run(self, best: KMeansRun, means: np.ndarray):
+        """Store centres and alignment; ``_aligner``, ``_groups`` and ``classes_`` are set."""
+        self.cluster_centers_, self.cluster_means_ = best.centers, means
+        self.history_, self.n_iter_ = best.history, best.n_iter
+        self.inertia_, self.termination_condition_ = best.stats.divergence, best.termination
+        lengths = np.where(best.stats.counts > 0, np.linalg.norm(means, axis=1), np.inf)
+        self._least_specific = int(lengths.argmin())
+        groups = self._groups
+        self.match_weights_ = np.zeros((self.n_clusters_, len(groups)))
+        if self._aligner is not None and best.guided:
+            self.match_weights_ = self._aligner.weights(self._aligner.spread(best.centers))
+        self.group_labels_, self.group_collections_ = self.classes_[groups.codes], groups.collections
+        self.alignment_ = alignment_table(self.match_weights_, groups, self.classes_)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -380,5 +394,38 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
 
 def _target_rows(rows: Domains) -> np.ndarray:
-    """Rows that are grouped: where none is marked as target, all of them."""
+    """Return the rows that are grouped: where none is marked as target, all of them."""
     return rows.target if len(rows.target) else np.arange(rows.n_rows)
+
+
+def _clean_rows(X: Any) -> sp.csr_matrix:
+    """Return CSR rows without stored zeros and repeated entries."""
+    X = sp.csr_matrix(X, dtype=np.float64)
+    if X.has_canonical_format and np.all(X.data):
+        return X
+    X = X.copy()
+    X.sum_duplicates()
+    X.eliminate_zeros()
+    return X
+
+
+# -- Statistics of a chunk ---------------------------------------------------------------------------------------------
+
+
+def chunk_rows(rows: RowBlock, idf: np.ndarray) -> sp.csr_matrix:
+    """Return tf-idf rows of length one, rounded so that their sums are exact."""
+    return rows.matrix(np.rint(rows.tfidf(idf, sublinear=False) * ONE) / ONE)
+
+
+def sum_groups(block: Block, idf: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return sums and numbers of the rows by source group; those of the target are one group."""
+    X = chunk_rows(block.rows, idf)
+    codes = block.codes if block.side == "source" else np.zeros(X.shape[0], dtype=np.int32)
+    known = codes >= 0
+    return group_sums(X[known], codes[known], n_groups), np.bincount(codes[known], minlength=n_groups)
+
+
+def assign_chunk(block: Block, idf: np.ndarray, centers: np.ndarray) -> ClusterSums:
+    """Assign the rows of a target chunk; a document without a word belongs to no cluster."""
+    X = chunk_rows(block.rows, idf)
+    return replace(assign_rows(X[np.diff(X.indptr) > 0], centers, cosine=True), labels=None)

@@ -1,35 +1,52 @@
-"""k-means on sparse rows, written as sums over row blocks, with an optional pull on the centres."""
+"""k-means on sparse rows from sufficient statistics of chunks, with an optional pull of the centres by source groups.
+
+The loop sees rows only through :class:`ClusterSums`. Rows in memory are one chunk; rows in files are many, whose
+statistics are added.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.cluster import kmeans_plusplus
+from sklearn.preprocessing import normalize
+from sklearn.utils import check_random_state
 from sklearn.utils.extmath import row_norms
 
 from isthmus._math.rows import row_blocks, unit_rows
+from isthmus.exceptions import UsageError
 
-BLOCK_ROWS = 8192
-_REST = 1e-9  # share of their squared length below which centres count as resting
+if TYPE_CHECKING:
+    from isthmus.clustering.alignment import Aligner
+
+BLOCK_ROWS = 8192  # rows that one thread assigns at a time
+WARMUP = 5  # plain iterations before the first alignment (figure 2 of the paper)
+BOOST = 4.0  # factor on the odds of source to target in the first guided iterations
+BOOST_ITER = 5  # guided iterations with the stronger pull
+_REST = 1e-9  # squared movement of the centres, relative to their squared length, below which they count as resting
 
 
 @dataclass
 class ClusterSums:
-    """What a block of rows tells about the clusters: sum and number of its rows, and their squared distances."""
+    """Sufficient statistics of a chunk of rows for one iteration; ``+`` adds chunks."""
 
-    sums: np.ndarray
-    counts: np.ndarray
-    divergence: float
+    sums: np.ndarray  # clusters × words
+    counts: np.ndarray  # rows per cluster
+    divergence: float  # squared distances of the rows to their centres
+    squares: float  # squared lengths of the rows
+    labels: Any = None  # cluster of each row of the chunk; None for a sum of chunks
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
-        return ClusterSums(self.sums + other.sums, self.counts + other.counts, self.divergence + other.divergence)
+        divergence, squares = self.divergence + other.divergence, self.squares + other.squares
+        return ClusterSums(self.sums + other.sums, self.counts + other.counts, divergence, squares)
 
     def means(self, otherwise: np.ndarray) -> np.ndarray:
-        """Mean of each cluster; a cluster without rows keeps its row of ``otherwise``."""
+        """Return the mean of each cluster; a cluster without rows gets its row of ``otherwise``."""
         means = self.sums / np.maximum(self.counts, 1)[:, None]
         empty = self.counts == 0
         means[empty] = otherwise[empty]
@@ -38,47 +55,58 @@ class ClusterSums:
 
 @dataclass
 class KMeansRun:
+    """Result of one start: centres, the statistics of the last assignment, and how the run ended."""
+
     centers: np.ndarray
-    labels: np.ndarray
-    counts: np.ndarray
-    divergence: float
+    stats: ClusterSums
     n_iter: int
-    termination: str
-    history: list[float] = field(default_factory=list)
-    pull: Pull | None = None
+    termination: str  # "stable", "tolerance" or "max_iter"
+    history: list[float]  # combined divergence, equation (2), after each iteration
+    guided: bool = False  # whether the last iteration was aligned with source groups
+
+    @property
+    def labels(self) -> Any:
+        """Cluster of each row, where the rows are one chunk."""
+        return self.stats.labels
 
 
-@dataclass
-class Pull:
-    """Where centres are drawn to: ``weights`` (clusters × anchors) and the ``anchors`` themselves, in row space.
+def metric_rows(X: Any, cosine: bool) -> sp.csr_matrix:
+    """Return rows in the form that the metric compares: of length one for the cosine."""
+    X = sp.csr_matrix(X, dtype=np.float64)
+    return normalize(X, copy=True) if cosine else X
 
-    ``similarity(centers)`` (clusters × anchors) is that of the space in which the domains are compared; equation (2)
-    measures the pull there, or without it by the distance in row space.
+
+def initial_centers(X: sp.csr_matrix, n_clusters: int, init: Any = "k-means++", random_state: Any = None) -> np.ndarray:
+    """Return the first centres, drawn as scikit-learn's ``KMeans`` draws them.
+
+    Parameters
+    ----------
+    X : CSR matrix
+    n_clusters : int
+    init : {"random", "k-means++"} or array-like of shape (n_clusters, n_words)
+        Rows of ``X`` at random, rows far from each other, or the centres themselves.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_words)
     """
-
-    weights: np.ndarray
-    anchors: np.ndarray
-    similarity: Callable[[np.ndarray], np.ndarray] | None = None
-
-    @property
-    def strength(self) -> np.ndarray:
-        return self.weights.sum(axis=1)
-
-    @property
-    def pairs(self) -> np.ndarray:
-        return self.weights > 0
-
-    def divergence(self, centers: np.ndarray, counts: np.ndarray, *, cosine: bool = False) -> float:
-        """Σᵢⱼ δᵢⱼ·|Cᵢ|·dₓ(cᵢ, aⱼ)², the second term of equation (2); dₓ is 1 − similarity where there is one."""
-        if self.similarity is not None:
-            gaps = (1.0 - self.similarity(centers)) ** 2
-            return float(counts @ (self.weights * gaps).sum(axis=1))
-        anchors = unit_rows(self.anchors) if cosine else self.anchors
-        total = 0.0
-        for i, j in zip(*np.nonzero(self.weights), strict=True):
-            gap = centers[i] - anchors[j]
-            total += float(self.weights[i, j] * counts[i]) * float(gap @ gap)
-        return total
+    if not isinstance(init, str):
+        centers = np.asarray(init.toarray() if sp.issparse(init) else init, dtype=np.float64)
+        if centers.shape != (n_clusters, X.shape[1]):
+            raise UsageError(
+                f"init has shape {centers.shape}; {n_clusters} centres of {X.shape[1]} words are expected.",
+                code="bad-parameter",
+            )
+        return centers
+    rng = check_random_state(random_state)
+    n = X.shape[0]
+    if init == "random":
+        return X[rng.choice(n, size=n_clusters, replace=False, p=np.full(n, 1.0 / n))].toarray()
+    if init == "k-means++":
+        centers, _ = kmeans_plusplus(X, n_clusters, random_state=rng)
+        return centers.toarray() if sp.issparse(centers) else np.asarray(centers)
+    raise UsageError(f"init={init!r}; use 'k-means++', 'random' or an array of centres.", code="bad-parameter")
 
 
 def assign_rows(
@@ -88,16 +116,35 @@ def assign_rows(
     cosine: bool = False,
     norms: np.ndarray | None = None,
     n_threads: int = 1,
-) -> tuple[np.ndarray, np.ndarray, ClusterSums]:
-    """Nearest centre of every row, the squared distance to it, and the statistics of all blocks added up.
+    relocate: bool = False,
+) -> ClusterSums:
+    """Assign every row to its nearest centre and return the statistics of the rows.
 
-    ``cosine`` takes the direction of the centres only: among unit vectors the squared distance is 2·(1 − cosine).
+    Parameters
+    ----------
+    X : CSR matrix
+    centers : ndarray of shape (n_clusters, n_words)
+    cosine : bool
+        Use only the direction of the centres: among unit vectors the squared distance is 2·(1 − cosine).
+    norms : ndarray, optional
+        Squared lengths of the rows, if they are known.
+    n_threads : int
+    relocate : bool
+        Give each empty cluster the row that is farthest from its own centre, as scikit-learn does.
+
+    Returns
+    -------
+    ClusterSums
     """
+    # Importing numba is slow, so the kernels are imported on first use.
     from isthmus.clustering.kmeans_kernels import add_rows, nearest_centers
 
     centers = np.ascontiguousarray(unit_rows(centers) if cosine else centers)
     n_clusters = len(centers)
-    by_word = _by_word(centers)
+    # Centres as words × clusters of 32 bits, copied some words at a time so that both sides fit the cache.
+    by_word = np.empty(centers.shape[::-1], dtype=np.float32)
+    for words in row_blocks(len(by_word), 256):
+        by_word[words] = centers[:, words].T
     center_norms = np.ones(n_clusters) if cosine else np.einsum("ij,ij->i", centers, centers)
     norms = row_norms(X, squared=True) if norms is None else norms
     lengths = np.sqrt(norms)
@@ -122,15 +169,15 @@ def assign_rows(
     _in_threads(add, range(n_threads), n_threads)
     distances += norms
     np.maximum(distances, 0.0, out=distances)
-    return labels, distances, ClusterSums(sums, counts, float(distances.sum()))
-
-
-def _by_word(centers: np.ndarray) -> np.ndarray:
-    """Centres as words × clusters of 32 bits, some words at a time, so that both sides stay in the cache."""
-    by_word = np.empty(centers.shape[::-1], dtype=np.float32)
-    for words in row_blocks(len(by_word), 256):
-        by_word[words] = centers[:, words].T
-    return by_word
+    empty = np.flatnonzero(counts == 0)
+    if relocate and len(empty) and distances.max() > 0:
+        farthest = np.argpartition(distances, -len(empty))[: -len(empty) - 1 : -1]
+        for cluster, row in zip(empty, farthest, strict=True):
+            moved = X[row].toarray()[0]
+            sums[labels[row]] -= moved
+            counts[labels[row]] -= 1
+            sums[cluster], counts[cluster] = moved, 1
+    return ClusterSums(sums, counts, float(distances.sum()), float(norms.sum()), labels)
 
 
 def _in_threads(function: Callable[[Any], None], parts: Sequence[Any], n_threads: int) -> None:
@@ -146,114 +193,164 @@ def kmeans(
     X: sp.csr_matrix,
     start: np.ndarray,
     *,
-    max_iter: int = 100,
-    tol: float = 0.0,
     cosine: bool = False,
-    align: Callable[[np.ndarray, int], Pull | None] | None = None,
-    guidance: float = 0.0,
-    boost: float = 1.0,
-    boost_iter: int = 5,
     norms: np.ndarray | None = None,
     n_threads: int = 1,
+    **settings: Any,
 ) -> KMeansRun:
-    """Lloyd's iterations from ``start``; with ``align``, centres are also drawn towards anchors.
+    """Run Lloyd's algorithm on rows in memory; ``settings`` are those of :func:`iterate`."""
+    norms = row_norms(X, squared=True) if norms is None else norms
 
-    ``align(centers, iteration)`` gives the :class:`Pull` of an iteration or None, ``guidance`` is its weight 1 − α; in
-    the first ``boost_iter`` guided iterations the odds (1 − α)/α are multiplied by ``boost``. ``cosine`` compares
-    directions of rows of length one; centres stay means, as in the paper. ``tol``: squared movement of all centres
-    together at which it stops. ``history`` holds the combined divergence of equation (2).
+    def assign(centers: np.ndarray, *, relocate: bool = True) -> ClusterSums:
+        return assign_rows(X, centers, cosine=cosine, norms=norms, n_threads=n_threads, relocate=relocate)
+
+    run = iterate(assign, start, cosine=cosine, **settings)
+    return replace(run, stats=assign(run.centers, relocate=False))
+
+
+def iterate(
+    assign: Callable[[np.ndarray], ClusterSums],
+    start: np.ndarray,
+    *,
+    max_iter: int = 100,
+    tol: float | None = 0.0,
+    cosine: bool = False,
+    aligner: Aligner | None = None,
+    guidance: float = 0.0,
+    warmup: int = WARMUP,
+    boost: float = BOOST,
+    rest: float = _REST,
+) -> KMeansRun:
+    """Alternate assignment and means from ``start``; with an aligner, source groups pull the centres.
+
+    Parameters
+    ----------
+    assign : callable
+        Returns the statistics of all rows under given centres.
+    start : ndarray of shape (n_clusters, n_words)
+    max_iter : int
+    tol : float or None
+        Squared movement of all centres at which a run stops; None: only when the assignment no longer changes.
+    cosine : bool
+        Compare the directions of rows of length one; centres remain means, as in the paper.
+    aligner : Aligner, optional
+    guidance : float
+        Weight 1 − α of the source.
+    warmup : int
+        Plain iterations before the first alignment.
+    boost : float
+        Factor on the odds (1 − α)/α in the first guided iterations.
+    rest : float
+        Movement of guided centres, relative to their length, below which an unchanged assignment ends a run.
+
+    Returns
+    -------
+    KMeansRun
     """
     centers = np.array(start, dtype=np.float64)
-    norms = row_norms(X, squared=True) if norms is None else norms
-    share = guidance if align is not None else 0.0
-    before, before_pairs, pull = None, None, None
-    boosted = boost_iter if boost > 1 else 0
+    aligner = aligner if guidance > 0 else None
+    guidance = guidance if aligner is not None else 0.0
+    boosted = BOOST_ITER if boost > 1 else 0
+    sums_before, pairs_before, spread, weights, similarity = None, None, None, None, None
     history: list[float] = []
     termination, n_iter = "max_iter", 0
     for n_iter in range(1, max_iter + 1):
-        labels, distances, stats = assign_rows(X, centers, cosine=cosine, norms=norms, n_threads=n_threads)
-        relocate_empty(X, labels, distances, stats)
-        pull = align(centers, n_iter) if align is not None and share > 0 else None
-        strong = pull is not None and boosted > 0
-        boosted -= strong
-        moved = pulled_means(stats, centers, pull, boosted_guidance(share, boost) if strong else share)
-        history.append(combined_divergence(stats, norms, moved, pull, share, cosine=cosine))
+        stats = assign(centers)
+        strong = False
+        if aligner is not None and n_iter > warmup:
+            weights = aligner.pull_weights(aligner.spread(centers) if spread is None else spread)
+            strong = boosted > 0
+            boosted -= strong
+            strength = boosted_guidance(guidance, boost) if strong else guidance
+            moved = pulled_means(stats, centers, weights, aligner.anchors, strength)
+            spread = aligner.spread(moved)  # the next iteration aligns these centres
+            similarity = aligner.similarities(spread)
+        else:
+            moved = stats.means(centers)
+        history.append(combined_divergence(stats, moved, guidance, weights, similarity, cosine=cosine))
         gaps = moved - centers
         shift = float(np.square(gaps, out=gaps).sum())
         centers = moved
-        same_rows = before is not None and np.array_equal(labels, before)
-        before = labels
-        if share > 0 and (pull is None or strong):
+        ends = sums_before is not None and np.array_equal(stats.sums, sums_before)
+        sums_before = stats.sums
+        if aligner is not None and (weights is None or strong):
             continue  # the guided iterations proper are still to come
-        if pull is not None:
-            # Match weights follow the centres smoothly, so equal labels alone do not mean that centres rest.
-            same_pairs = before_pairs is not None and np.array_equal(pull.pairs, before_pairs)
-            before_pairs = pull.pairs
-            same_rows = same_rows and same_pairs and shift <= _REST * float((centers**2).sum())
-        if same_rows:
+        same_pairs = True
+        if weights is not None:
+            # Match weights follow the centres smoothly, so equal sums alone do not mean that centres rest.
+            pairs = weights > 0
+            same_pairs = pairs_before is not None and np.array_equal(pairs, pairs_before)
+            pairs_before = pairs
+            ends = ends and same_pairs and shift <= rest * float((centers**2).sum())
+        if ends:
             termination = "stable"
             break
-        if shift <= tol and (pull is None or same_pairs):
+        if tol is not None and shift <= tol and same_pairs:
             termination = "tolerance"
             break
-    labels, _, stats = assign_rows(X, centers, cosine=cosine, norms=norms, n_threads=n_threads)
-    return KMeansRun(centers, labels, stats.counts, stats.divergence, n_iter, termination, history, pull)
+    return KMeansRun(centers, stats, n_iter, termination, history, weights is not None)
 
 
 def boosted_guidance(guidance: float, boost: float) -> float:
-    """Guidance whose odds are ``boost`` times as large; 0 stays 0 and 1 stays 1."""
+    """Return the guidance whose odds are ``boost`` times as large; 0 and 1 are unchanged."""
     return guidance * boost / (guidance * boost + 1.0 - guidance)
 
 
-def pulled_means(stats: ClusterSums, centers: np.ndarray, pull: Pull | None, guidance: float) -> np.ndarray:
-    """Equation (3): weighted mean of the cluster's mean (α) and the anchors ((1 − α)·δ); the number of rows cancels.
+def pulled_means(
+    stats: ClusterSums, centers: np.ndarray, weights: np.ndarray, anchors: np.ndarray, guidance: float
+) -> np.ndarray:
+    """Return the new centres of equation (3).
 
-    A cluster that no row chose stays where it is.
+    A centre is the weighted mean of its cluster's mean (α) and of the anchors ((1 − α)·δ); the number of rows cancels.
+
+    Parameters
+    ----------
+    stats : ClusterSums
+    centers : ndarray of shape (n_clusters, n_words)
+        Centres of the clusters that no row chose; these do not move.
+    weights : ndarray of shape (n_clusters, n_groups)
+        Pull of each source group.
+    anchors : ndarray of shape (n_groups, n_words)
+    guidance : float
+        1 − α.
     """
     means = stats.means(centers)
-    if pull is None or guidance == 0:
-        return means
+    pull = guidance * weights.sum(axis=1)
+    active = (stats.counts > 0) & (pull > 0)
     alpha = 1.0 - guidance
-    weight = alpha + guidance * pull.strength
-    active = (stats.counts > 0) & (guidance * pull.strength > 0)
-    mixed = alpha * means[active] + guidance * (pull.weights[active] @ pull.anchors)
-    means[active] = mixed / weight[active, None]
+    mixed = alpha * means[active] + guidance * (weights[active] @ anchors)
+    means[active] = mixed / (alpha + pull)[active, None]
     return means
 
 
 def combined_divergence(
     stats: ClusterSums,
-    norms: np.ndarray,
     centers: np.ndarray,
-    pull: Pull | None,
-    guidance: float,
+    guidance: float = 0.0,
+    weights: np.ndarray | None = None,
+    similarity: np.ndarray | None = None,
     *,
     cosine: bool = False,
 ) -> float:
-    """Equation (2) for given assignments, alignment and centres, from the block statistics alone."""
-    moved = centers
-    centers = unit_rows(centers) if cosine else centers
-    cross = float(np.einsum("ij,ij->", centers, stats.sums))
-    spread = float(stats.counts @ np.einsum("ij,ij->i", centers, centers))
-    inside = max(float(norms.sum()) - 2.0 * cross + spread, 0.0)
-    if pull is None or guidance == 0:
-        return (1.0 - guidance) * inside
-    # A similarity reads the centres as they are: it may keep what it worked out for the alignment that follows.
-    reached = pull.divergence(moved if pull.similarity else centers, stats.counts, cosine=cosine)
-    return (1.0 - guidance) * inside + guidance * reached
+    """Return the objective of equation (2) for given assignments, alignment and centres.
 
-
-def relocate_empty(X: sp.csr_matrix, labels: np.ndarray, distances: np.ndarray, stats: ClusterSums) -> None:
-    """Give each empty cluster the row that lies farthest from its own centre (in place), as scikit-learn does."""
-    empty = np.flatnonzero(stats.counts == 0)
-    if len(empty) == 0 or distances.max() == 0:
-        return
-    farthest = np.argpartition(distances, -len(empty))[: -len(empty) - 1 : -1]
-    for cluster, row in zip(empty, farthest, strict=True):
-        entries = slice(X.indptr[row], X.indptr[row + 1])
-        old = labels[row]
-        np.subtract.at(stats.sums[old], X.indices[entries], X.data[entries])
-        stats.sums[cluster] = 0.0
-        np.add.at(stats.sums[cluster], X.indices[entries], X.data[entries])
-        stats.counts[old] -= 1
-        stats.counts[cluster] = 1
+    Parameters
+    ----------
+    stats : ClusterSums
+    centers : ndarray of shape (n_clusters, n_words)
+    guidance : float
+        1 − α.
+    weights, similarity : ndarray of shape (n_clusters, n_groups), optional
+        Pull of the source groups, and their similarity to the centres across the domains; None before the first
+        alignment.
+    cosine : bool
+        Measure the distance of the rows to the directions of the centres.
+    """
+    shown = unit_rows(centers) if cosine else centers
+    cross = float(np.einsum("ij,ij->", shown, stats.sums))
+    spread = float(stats.counts @ np.einsum("ij,ij->i", shown, shown))
+    inside = max(stats.squares - 2.0 * cross + spread, 0.0)
+    across = 0.0
+    if weights is not None and similarity is not None:
+        across = float(stats.counts @ (weights * (1.0 - similarity) ** 2).sum(axis=1))
+    return (1.0 - guidance) * inside + guidance * across

@@ -8,7 +8,7 @@ import numpy as np
 
 from isthmus._math.rows import unit_rows
 from isthmus.clustering.alignment import distinctive_words, name_clusters
-from isthmus.clustering.run import metric_rows
+from isthmus.clustering.kmeans import metric_rows
 
 
 def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:

@@ -109,26 +109,21 @@ def _without_self(contexts: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix
     return contexts
 
 
-def weigh_contexts(contexts: sp.csr_matrix, counts: str = "log") -> sp.csr_matrix:
-    """tf-idf of context counts: a context word that goes with every word says little about any.
-
-    ``counts``: "log" for log(1 + count), "plain" for the count, as in the paper.
-    """
+def weigh_contexts(contexts: sp.csr_matrix) -> sp.csr_matrix:
+    """Return tf-idf rows of log(1 + count): a context word that occurs with every word distinguishes none."""
     used = int(np.count_nonzero(np.diff(contexts.indptr)))
     idf = smooth_idf(document_frequency(contexts), used)
     weighed = contexts.copy()
-    if counts == "log":
-        weighed.data = np.log1p(weighed.data)
-    weighed.data = weighed.data * idf[weighed.indices]
+    weighed.data = np.log1p(weighed.data) * idf[weighed.indices]
     return weighed
 
 
-def pivot_weights(contexts: Contexts, pivots: np.ndarray, *, smoothing: float = 0.1, counts: str = "log") -> np.ndarray:
+def pivot_weights(contexts: Contexts, pivots: np.ndarray, *, smoothing: float = 0.1) -> np.ndarray:
     """How far each pivot keeps the same company in both domains: (cosine + λ) / (1 + λ).
 
     λ keeps rare pivots, whose few contexts need not overlap, from being switched off.
     """
-    source, target = (weigh_contexts(side, counts)[pivots] for side in (contexts.source, contexts.target))
+    source, target = (weigh_contexts(side)[pivots] for side in (contexts.source, contexts.target))
     products = np.asarray(source.multiply(target).sum(axis=1)).ravel()
     lengths = [np.sqrt(np.asarray(side.multiply(side).sum(axis=1)).ravel()) for side in (source, target)]
     length = lengths[0] * lengths[1]
@@ -136,9 +131,7 @@ def pivot_weights(contexts: Contexts, pivots: np.ndarray, *, smoothing: float = 
     return (cosine + smoothing) / (1.0 + smoothing)
 
 
-def projection_matrix(
-    contexts: sp.csr_matrix, columns: np.ndarray, pivots: np.ndarray, *, counts: str = "log"
-) -> sp.csr_matrix:
+def projection_matrix(contexts: sp.csr_matrix, columns: np.ndarray, pivots: np.ndarray) -> sp.csr_matrix:
     """How the weight of every non-pivot word is spread over pivots: rows of weighted contexts that sum to one.
 
     Rows are words, empty for pivots and words without context; columns are positions in ``pivots``. Contexts may have
@@ -149,7 +142,7 @@ def projection_matrix(
     shared = np.isin(columns, pivots)
     if not shared.all():
         columns, contexts = columns[shared], contexts[:, shared]
-    weighed = weigh_contexts(contexts, counts)
+    weighed = weigh_contexts(contexts)
     outside = np.ones(n_words, dtype=bool)
     outside[pivots] = False
     sums = np.asarray(weighed.sum(axis=1)).ravel()

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from isthmus.clustering.alignment import name_clusters
-from isthmus.clustering.blocks import cluster_directions, fit_passes, nearest_centers
-from isthmus.clustering.guided import CrossGuidedKMeans
+from isthmus.clustering.guided import CrossGuidedKMeans, chunk_rows
 from isthmus.corpus.formats import MANIFEST
 from isthmus.request import ClusterRequest
 from isthmus.scale.methods import Columns, PieceBlock, PiecePasses
@@ -119,19 +118,17 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
             guidance="auto" if request.guidance is None else request.guidance,
             random_state=request.seed,
         )
-        return _write(run, passes, fit_passes(model, passes, request.max_iter))
+        return _write(run, passes, model.fit_passes(passes, request.max_iter))
 
 
 def write_clusters(
     piece: Piece, job: Job, columns: Columns, model: CrossGuidedKMeans, output: Output, added: dict[str, list]
 ) -> np.ndarray:
-    directions = cluster_directions(model.cluster_centers_)
-    rows = PieceBlock(piece, job, columns).rows
-    labels, _ = nearest_centers(rows, model.idf_, directions, model._least_specific)
+    labels = model.predict(chunk_rows(PieceBlock(piece, job, columns).rows, model.idf_))
     if not output.part(piece).is_file():
         table = {name: np.array(cells, dtype=object)[labels].tolist() for name, cells in added.items()}
         write_part(output, piece, job.read(piece), table)
-    return np.bincount(labels, minlength=directions.shape[1])
+    return np.bincount(labels, minlength=model.n_clusters_)
 
 
 def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans) -> LargeClusters:

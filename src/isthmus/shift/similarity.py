@@ -52,16 +52,13 @@ def cross_similarity(
     *,
     weighted: bool | Mapping[int, float] = True,
     projected: bool = True,
-    smoothing: float = 0.1,
     contexts: Contexts | None = None,
-    context_counts: str = "log",
 ) -> CrossSimilarity:
     """Pivots, their weights and the projections for a pair of domains over one vocabulary.
 
     ``weighted``: pivots weigh by the similarity of their contexts, except columns whose weight is given, 0 for one that
     must not count; ``projected``: other words are carried over to pivots. ``contexts`` are counted from running text;
-    by default words meet when a document holds both. ``context_counts`` is as in
-    :func:`isthmus.features.contexts.weigh_contexts`.
+    by default words meet when a document contains both.
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):
@@ -69,14 +66,11 @@ def cross_similarity(
     contexts = document_contexts(source, target) if contexts is None else contexts
     weights = np.ones(len(pivots))
     if weighted:
-        weights = pivot_weights(contexts, pivots, smoothing=smoothing, counts=context_counts)
+        weights = pivot_weights(contexts, pivots)
     if isinstance(weighted, Mapping):
         for column, weight in weighted.items():
             weights[pivots == column] = weight
     if not projected:
         return CrossSimilarity(pivots, weights, contexts=contexts)
-    spreads = [
-        projection_matrix(side, contexts.columns, pivots, counts=context_counts)
-        for side in (contexts.source, contexts.target)
-    ]
+    spreads = [projection_matrix(side, contexts.columns, pivots) for side in (contexts.source, contexts.target)]
     return CrossSimilarity(pivots, weights, spreads[0], spreads[1], contexts)

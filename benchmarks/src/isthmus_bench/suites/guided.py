@@ -14,13 +14,14 @@ from sklearn.preprocessing import normalize
 
 from isthmus._math.rows import group_means
 from isthmus._progress import progress
+from isthmus.clustering.alignment import Prepared, guided_kmeans, prepare
 from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts, estimate_guidance_gain
-from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, prepare
+from isthmus.clustering.kmeans import KMeansRun, initial_centers
 from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.features.embeddings import embed_texts
-from isthmus.methods import grouping_settings
+from isthmus.papers import guided as paper
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
-from isthmus_bench.baselines.groups import cocluster, kmeans_with_source, plain_kmeans
+from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData
 from isthmus_bench.suites.guided_tasks import (
     BOOST_FILES,
@@ -65,14 +66,15 @@ UNRELATED = ("sci.space", "sci.med", "misc.forsale", "talk.politics.mideast", "s
 
 @dataclass(frozen=True)
 class Setting:
-    """How source and target are compared, and how strong the first pulls are: ours, or the paper's."""
+    """Our implementation or the paper's, and how source and target are compared."""
 
+    prepare: Callable[..., Prepared]
+    run: Callable[..., KMeansRun]
     similarity: Mapping[str, Any]
-    boost: float
 
 
-OURS = Setting({}, 4.0)
-PAPER = Setting(PAPER_SIMILARITY, grouping_settings("guided-paper")["boost"])
+OURS = Setting(prepare, guided_kmeans, {})
+PAPER = Setting(paper.prepare, paper.cross_guided_clustering, PAPER_SIMILARITY)
 
 
 def sweep_guidance(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS) -> list[dict]:
@@ -81,10 +83,10 @@ def sweep_guidance(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS
     for name, task in TASKS.items():
         data = task.load(Path(folder))
         ready = prepare_data(data)
-        prepared = ready.prepared(**setting.similarity)
+        prepared = ready.prepared(setting.prepare, **setting.similarity)
         alone, match = gold_measures(ready, prepared, data.target_labels)
         for guidance in GUIDANCE:
-            scores = _scores(ready, prepared, data.target_labels, guidance, seeds, setting.boost)
+            scores = _scores(ready, prepared, data.target_labels, guidance, seeds, setting.run)
             cab = cross_clusterability(alone, match, guidance)
             rows.append({"task": name, "guidance": guidance, "cab": cab, **_means(scores)})
         progress("guidance", len(rows) // len(GUIDANCE), len(TASKS))
@@ -96,7 +98,9 @@ def gold_measures(ready: Collections, prepared: Prepared, truth: Sequence[str]) 
     gold = np.unique(np.asarray(truth, dtype=str), return_inverse=True)[1]
     assert prepared.aligner is not None  # there is a source
     centers = group_means(ready.target, gold, int(gold.max()) + 1)
-    return clusterability(ready.target, gold), matchability(prepared.aligner.similarities(centers))
+    return clusterability(ready.target, gold), matchability(
+        prepared.aligner.similarities(prepared.aligner.spread(centers))
+    )
 
 
 def weigh_pivots(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
@@ -108,7 +112,8 @@ def weigh_pivots(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         for label, setting in (("ours", OURS), ("paper", PAPER)):
             for weights, projection in ((False, False), (True, False), (True, True)):
                 chosen = {**setting.similarity, "pivot_weights": weights, "projection": projection}
-                alone, match = gold_measures(ready, ready.prepared(**chosen), data.target_labels)
+                prepared = ready.prepared(setting.prepare, **chosen)
+                alone, match = gold_measures(ready, prepared, data.target_labels)
                 row = {"task": name, "setting": label, "pivot_weights": weights, "projection": projection}
                 rows.append({**row, "cab_alone": alone, "mab": match.both, "cab": cross_clusterability(alone, match)})
         progress("pivot weights", len(rows) // 6, len(TASKS))
@@ -144,8 +149,8 @@ def vary_relevance(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS
     rows = [{"setting": "km", "source": "-", **_means(_scores(ready, ready.prepared(), truth, 0.0, seeds))}]
     for name, groups in relevance_settings():
         relevant = sum(group in RELEVANT for group in groups)
-        prepared = _subset(ready, groups, **setting.similarity)
-        scores = _scores(ready, prepared, truth, 0.5, seeds, setting.boost)
+        prepared = _subset(ready, groups, setting)
+        scores = _scores(ready, prepared, truth, 0.5, seeds, setting.run)
         alone, match = gold_measures(ready, prepared, truth)
         cab = cross_clusterability(alone, match)
         rows.append({"setting": name, "source": f"{relevant}/{len(groups)}", "cab": cab, **_means(scores)})
@@ -167,10 +172,11 @@ def mislead(folder: Path, seeds: tuple[int, ...], setting: Setting = OURS) -> li
     ready, truth = _newsgroups(folder, tuple(NEWSGROUP_PAIRS), tuple(NEWSGROUP_PAIRS.values()))
     codes = misleading_codes(ready)
     similarity = ready.resolve(setting.similarity)
-    prepared = prepare(ready.source, codes, np.ones(len(codes), dtype=np.int64), ready.target, **similarity)
+    ones = np.ones(len(codes), dtype=np.int64)
+    prepared = setting.prepare(ready.source, codes, ones, ready.target, **similarity)
     rows = []
     for guidance in GUIDANCE:
-        scores = _scores(ready, prepared, truth, guidance, seeds, setting.boost)
+        scores = _scores(ready, prepared, truth, guidance, seeds, setting.run)
         rows.append({"guidance": guidance, **_means(scores)})
     return rows
 
@@ -312,24 +318,20 @@ def _newsgroups(folder: Path, source: Sequence[str], target: Sequence[str]) -> t
     return Collections(texts[0], labels[0], texts[1], len(target)), labels[1]
 
 
-def _subset(ready: Collections, groups: Sequence[str], **similarity: Any) -> Prepared:
+def _subset(ready: Collections, groups: Sequence[str], setting: Setting) -> Prepared:
     rows = np.flatnonzero(np.isin(ready.groups[ready.codes], groups))
     codes = np.unique(ready.codes[rows], return_inverse=True)[1]
-    similarity = ready.resolve(similarity, rows)
-    return prepare(ready.source[rows], codes, np.ones(len(rows), dtype=np.int64), ready.target, **similarity)
+    similarity = ready.resolve(setting.similarity, rows)
+    ones = np.ones(len(rows), dtype=np.int64)
+    return setting.prepare(ready.source[rows], codes, ones, ready.target, **similarity)
 
 
 def _scores(
-    ready: Collections, prepared: Prepared, truth, guidance: float, seeds: Sequence[int], boost: float = 4.0
+    ready: Collections, prepared: Prepared, truth, guidance: float, seeds: Sequence[int], run=guided_kmeans
 ) -> np.ndarray:
     """F1 and ARI, one row per seed."""
-    found = []
-    for seed in seeds:
-        run = guided_kmeans(
-            prepared, ready.start(seed), guidance=guidance, max_iter=ITERATIONS, boost=boost, boost_iter=5
-        )
-        found.append(_score(truth, run.labels))
-    return np.array(found)
+    found = [run(prepared, ready.start(seed), guidance=guidance, max_iter=ITERATIONS) for seed in seeds]
+    return np.array([_score(truth, one.labels) for one in found])
 
 
 def _score(truth, labels: np.ndarray) -> tuple[float, float]:
@@ -438,30 +440,24 @@ def _coclustering(data: Collections, seed: int) -> np.ndarray:
     return cocluster(data.target, data.n_clusters, random_state=seed)
 
 
-def _guided(**settings) -> Callable[[Collections, int], np.ndarray]:
+def _guided(setting: Setting = OURS, settings: Mapping[str, Any] | None = None, **similarity: Any):
     def run(data: Collections, seed: int) -> np.ndarray:
-        similarity = {name: settings[name] for name in _SIMILARITY if name in settings}
-        rest = {name: value for name, value in settings.items() if name not in _SIMILARITY}
-        return guided_kmeans(data.prepared(**similarity), data.start(seed), max_iter=ITERATIONS, **rest).labels
+        prepared = data.prepared(setting.prepare, **setting.similarity, **similarity)
+        return setting.run(prepared, data.start(seed), guidance=0.5, max_iter=ITERATIONS, **(settings or {})).labels
 
     return run
 
 
-_SIMILARITY = ("pivot_weights", "projection", "contexts", "context_counts", "min_contrast", "own_words")
-_DEFAULTS = {"guidance": 0.5, "boost": 4.0, "boost_iter": 5}
-
 _RUNS: dict[str, Callable[[Collections, int], np.ndarray]] = {
     "km": _km,
     "km-asd": _km_asd,
-    "guided": _guided(**_DEFAULTS),
-    "guided-paper": _guided(guidance=0.5, boost=PAPER.boost, **PAPER_SIMILARITY),
-    "guided-paper-plain": _guided(
-        guidance=0.5, boost=PAPER.boost, **PAPER_SIMILARITY, pivot_weights=False, projection=False
-    ),
-    "guided-plain": _guided(**_DEFAULTS, pivot_weights=False, projection=False),
-    "guided-weights": _guided(**_DEFAULTS, projection=False),
-    "guided-projection": _guided(**_DEFAULTS, pivot_weights=False),
-    "guided-window": _guided(**_DEFAULTS, contexts="window"),
+    "guided": _guided(),
+    "guided-paper": _guided(PAPER),
+    "guided-paper-plain": _guided(PAPER, pivot_weights=False, projection=False),
+    "guided-plain": _guided(pivot_weights=False, projection=False),
+    "guided-weights": _guided(projection=False),
+    "guided-projection": _guided(pivot_weights=False),
+    "guided-window": _guided(contexts="window"),
     "km-euclidean": _km_euclidean,
     "coclustering": _coclustering,
 }
@@ -473,7 +469,7 @@ _UNSEEDED = {"coclustering"}  # a spectral start: the seed changes little
 def _left_out(data: TaskData, seed: int) -> list[dict]:
     """Guided with the boost that the other corpora choose (``isthmus bench tune guided``)."""
     boost = LEFT_OUT[data.extra["task"]]
-    return score_rows(data.target_labels, _guided(**{**_DEFAULTS, "boost": boost})(prepare_data(data), seed))
+    return score_rows(data.target_labels, _guided(settings={"boost": boost})(prepare_data(data), seed))
 
 
 def _by_meaning(beside_words: float | None) -> Callable[[TaskData, int], list[dict]]:
@@ -497,7 +493,7 @@ def _by_meaning(beside_words: float | None) -> Callable[[TaskData, int], list[di
             kept[beside_words] = prepare(sides[0], ready.codes, ones, sides[1], pivot_weights=False, projection=False)
         prepared = kept[beside_words]
         start = initial_centers(prepared.target, ready.n_clusters, "random", seed)
-        found = guided_kmeans(prepared, start, max_iter=ITERATIONS, **_DEFAULTS)
+        found = guided_kmeans(prepared, start, guidance=0.5, max_iter=ITERATIONS)
         return score_rows(data.target_labels, found.labels)
 
     return run

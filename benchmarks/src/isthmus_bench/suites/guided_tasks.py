@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from isthmus._progress import progress
-from isthmus.clustering.run import Prepared, guided_kmeans, initial_centers, metric_rows, prepare
+from isthmus.clustering.alignment import Prepared, guided_kmeans, prepare
+from isthmus.clustering.kmeans import initial_centers, metric_rows
 from isthmus.evaluate import adjusted_rand, pair_scores
 from isthmus.features.contexts import Contexts, context_words, window_contexts
 from isthmus.features.vectorizer import TextVectorizer
-from isthmus.methods import grouping_settings
 from isthmus_bench.engine.suite import Task, TaskData
 from isthmus_bench.suites.tuning import choice_rows
 from isthmus_bench.tasks import (
@@ -145,10 +145,8 @@ TASKS: dict[str, Task] = {
 # -- Matrices, starts and scores that the methods of the suite "guided" share
 
 
-# The paper's comparison of centres, as in the recipe; contexts within a few tokens, all shared words as context.
-_PAPER = grouping_settings("guided-paper")
-PAPER_SIMILARITY = {name: _PAPER[name] for name in ("min_contrast", "own_words", "context_counts")}
-PAPER_SIMILARITY["contexts"] = "window, every word"
+# The paper's contexts: within a few tokens, all shared words as context.
+PAPER_SIMILARITY = {"contexts": "window, every word"}
 MIN_DF = 5  # the paper drops words that occur fewer than five times
 
 
@@ -176,12 +174,12 @@ class Collections:
         filled = np.flatnonzero(np.diff(self.target.indptr) > 0)
         return initial_centers(self.target[filled], self.n_clusters, "random", seed)
 
-    def prepared(self, **settings) -> Prepared:
-        """Source groups and aligner for these settings of the similarity, computed once."""
-        key = tuple(sorted(settings.items()))
+    def prepared(self, make: Callable[..., Prepared] = prepare, **settings) -> Prepared:
+        """Return source groups and aligner for these settings of the similarity, computed once by ``make``."""
+        key = make, *sorted(settings.items())
         if key not in self._prepared:
             ones = np.ones(len(self.codes), dtype=np.int64)
-            self._prepared[key] = prepare(self.source, self.codes, ones, self.target, **self.resolve(settings))
+            self._prepared[key] = make(self.source, self.codes, ones, self.target, **self.resolve(settings))
         return self._prepared[key]
 
     def resolve(self, similarity: Mapping[str, Any], rows: np.ndarray | None = None) -> dict[str, Any]:
@@ -236,8 +234,7 @@ def choose_boost(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         ends = {}
         for boost in BOOSTS:
             runs = [
-                guided_kmeans(ready.prepared(), ready.start(seed), max_iter=25, boost=boost, boost_iter=5)
-                for seed in seeds[:STARTS]
+                guided_kmeans(ready.prepared(), ready.start(seed), max_iter=25, boost=boost) for seed in seeds[:STARTS]
             ]
             ends[boost] = float(np.mean([run.history[-1] for run in runs]))
         for boost, end in ends.items():

@@ -1,0 +1,1 @@
+"""Baselines: source only, self-training, and methods that the papers compare themselves with."""
