@@ -207,23 +207,6 @@ _LINEAR_FACTOR = {"kernel": "linear", "gamma": 1.0, "mu": 0.1, "cg_iter": 50}
 # What each paper prints, for comparisons with it; none is tried by "auto". Where a text leaves a choice, it is said
 # which reading was taken, and each of them is a parameter of the estimator.
 
-# CoCC as printed (Dai, Xue, Yang and Yu, KDD 2007): counts, documents first, the nearest class for each document
-# cluster by itself, no finish. Read into the text: "Laplacian smoothing" adds one to every word in every document
-# cluster and in every class; λ = 0.25, 64 word clusters (where the vocabulary has as many) and ten iterations are
-# figures that the stored text has lost; one start, of word clusters by k-means on the sphere instead of CLUTO's
-# repeated bisection.
-_CO_CLUSTERING = {
-    "n_word_clusters": None,
-    "trade_off": 0.25,
-    "n_init": 1,
-    "max_iter": 10,
-    "tol": 0.0,
-    "smoothing": "laplace",
-    "first": "documents",
-    "match": "printed",
-    "weighting": "counts",
-    "refine": None,
-}
 # MR and MA as in section 4.2 (Sindhwani, Hu and Mojsilovic, NIPS 2008): Gaussian kernels of the widths it prints for
 # its newsgroups, scores normalised over the unlabelled documents. Read into the text: the exponent of the Laplacian is
 # not given, 1 is the plain one; exp(−d²/2σ²) is what a width σ means; all words of the texts, not 631 of them.
@@ -325,7 +308,7 @@ METHODS: dict[str, Recipe] = {
         _recipe("sgt", _Method("baselines.sgt.SpectralGraphTransducer", _tfidf)),
         _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD), takes_words=True),
         _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
-        _recipe("cocc-paper", _Method(_COCC, settings=_CO_CLUSTERING), page="cocc"),
+        _recipe("cocc-paper", _Method("cocc.LiteralCoClustering", package="isthmus.papers"), page="cocc"),
         _recipe(
             "projection-paper",
             _Method("projection.LiteralTermProjection", package="isthmus.papers"),

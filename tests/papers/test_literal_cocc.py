@@ -1,16 +1,15 @@
 """CoCC written out from the paper's equations (Dai, Xue, Yang and Yu, KDD 2007), in plain numpy and dense arrays.
 
-Nothing here uses the package's own arithmetic. The starting clusters are taken from it: the paper's tool for them is
-not ours, and what is compared is what follows from a start.
+Nothing here uses the arithmetic of ``isthmus.papers.cocc``, which is compared with it from the same start.
 """
 
 import numpy as np
 import pytest
 from scipy import sparse as sp
 
-from isthmus.classify.cocc.blocks import problem_in_memory
-from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source
+from isthmus.exceptions import IsthmusWarning
 from isthmus.methods import make_method
+from isthmus.papers import cocc
 
 
 def kl(p, q):
@@ -97,34 +96,23 @@ def counts(seed, n=24, d=40, n_classes=3):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("first", ["documents", "words"])
-def test_the_paper_s_steps_written_out(seed, first):
+def test_the_paper_s_steps_written_out(seed):
     X, codes = counts(seed)
     rng = np.random.default_rng(seed)
     documents, words, k = rng.integers(0, 3, len(codes)), np.arange(40) % 6, 6
-    problem = problem_in_memory(sp.csr_matrix(X[24:]), 3)
-    source = smooth_source(np.stack([X[:24][codes == c].sum(axis=0) for c in range(3)], axis=1))
-    found = co_cluster(
-        problem.target,
-        source,
-        problem.placed(documents),
-        words,
-        k,
-        trade_off=0.25,
-        smoothing="laplace",
-        first=first,
-        max_iter=4,
-    )
+    f, g = cocc.joint_distributions(sp.csr_matrix(X[:24]), codes, sp.csr_matrix(X[24:]), 3)
     literal = Literal(X, codes, 3, documents, words, k, 0.25)
-    history = [literal.objective()]
-    steps = [literal.document_step, literal.word_step]
-    for _ in range(found.n_iter):
-        for step in steps if first == "documents" else steps[::-1]:
-            step()
-            history.append(literal.objective())
-    np.testing.assert_array_equal(found.documents, literal.documents[:24])
-    np.testing.assert_array_equal(found.words, literal.words)
-    np.testing.assert_allclose(found.history, history, rtol=0, atol=1e-10)
+    documents = np.concatenate([documents, np.arange(3)])
+    whole = cocc.information(f) + 0.25 * cocc.information(g)
+    for _ in range(4):
+        documents = cocc.document_step(f, documents, words, 3, k)
+        literal.document_step()
+        np.testing.assert_array_equal(documents, literal.documents)
+        words = cocc.word_step(f, g, documents, words, k, 0.25)
+        literal.word_step()
+        np.testing.assert_array_equal(words, literal.words)
+        found = whole - cocc.kept_information(f, g, documents, words, k, 0.25)
+        assert found == pytest.approx(literal.objective(), abs=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
@@ -142,10 +130,23 @@ def test_the_recipe_s_map_is_the_printed_one(seed, k):
     np.testing.assert_array_equal(model.predict(X[24:]), model.transduction_[24:])
 
 
-def test_an_empty_word_cluster_counts_for_nothing():
-    target, source = np.array([[0.4, 0.1], [0.1, 0.4]]), np.array([[0.3, 0.2], [0.1, 0.4]])
-    empty = np.zeros((1, 2))
-    mapping, divergence = match_clusters(np.vstack([target, empty]), np.vstack([source, empty]), floor=0.0)
-    shares = [[kl(g / g.sum(), f / f.sum()) for f in target.T] for g in source.T]
-    np.testing.assert_allclose(divergence, shares, rtol=0, atol=1e-10)
-    assert mapping.tolist() == [0, 1]
+def test_an_empty_word_cluster_stays_empty():
+    X, codes = counts(0)
+    f, g = cocc.joint_distributions(sp.csr_matrix(X[:24]), codes, sp.csr_matrix(X[24:]), 3)
+    documents, words = np.concatenate([codes, np.arange(3)]), np.where(np.arange(40) < 20, 0, 2)
+    moved = cocc.word_step(f, g, documents, words, 3, 0.25)
+    assert set(moved) == {0, 2}
+    kept = [cocc.word_step(f, g, documents, np.minimum(words, 1), k, 0.25) for k in (2, 5)]
+    np.testing.assert_array_equal(*kept)
+
+
+@pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
+def test_a_class_that_the_printed_map_leaves_out_is_named():
+    X, codes = counts(0)
+    model = cocc.LiteralCoClustering(random_state=0).fit(X, [*codes, *np.full(24, -1)])
+    model.cluster_classes_ = np.zeros(3, dtype=int)
+    with pytest.warns(IsthmusWarning, match="left 2 of 3 classes without documents") as caught:
+        model._warn_of_unused_classes()
+    assert caught[0].message.code == "fallback"
+    assert set(model.predict(X)) == {0}
+    np.testing.assert_allclose(model.predict_proba(X), np.eye(3)[np.zeros(48, dtype=int)], atol=1e-12)

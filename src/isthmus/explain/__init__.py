@@ -132,11 +132,13 @@ def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
     from isthmus.classify.source_only import SourceOnlyClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
     from isthmus.explain import cocc, dual, linear, projection, strings
+    from isthmus.papers.cocc import LiteralCoClustering
     from isthmus.papers.projection import LiteralTermProjection
 
     return {
         CoClusteringClassifier: cocc.document_terms,
         DualClassifier: dual.document_terms,
+        LiteralCoClustering: cocc.document_terms,
         LiteralTermProjection: projection.document_terms,
         SelfTrainingTransferClassifier: linear.document_terms,
         SourceOnlyClassifier: linear.document_terms,

@@ -9,17 +9,18 @@ import scipy.sparse as sp
 
 from isthmus._utils import as_python
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
+from isthmus.papers.cocc import LiteralCoClustering
 from isthmus.pipeline import TransferPipeline
 
+CoCluster = CoClusteringClassifier | LiteralCoClustering
 
-def cluster_table(
-    model: CoClusteringClassifier, names: Any = None, *, top: int = 10, clusters: int | None = None
-) -> list[dict]:
+
+def cluster_table(model: CoCluster, names: Any = None, *, top: int = 10, clusters: int | None = None) -> list[dict]:
     """Word clusters with their words and their leaning in source and target.
 
     Parameters
     ----------
-    model : CoClusteringClassifier
+    model : CoClusteringClassifier or LiteralCoClustering
         Fitted.
     names : sequence of str, optional
         Words, in the order of the columns; column numbers if omitted.
@@ -75,14 +76,14 @@ def cluster_table(
     return sorted(rows, key=lambda row: (order[row["class"]], -row["strength"], row["cluster"]))
 
 
-def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]:
+def document_contributions(model: CoCluster, X) -> list[np.ndarray]:
     """Contribution of each word of each row to each column of scores (words × columns), centred over these.
 
     They add up to the document's centred scores: log p(ŵ|d̂) summed over words, or, after a finish, the cosine with
     each class's centroid. Columns are the classes, unless the printed map gave several clusters to one
-    (``score_classes_``).
+    (``cluster_classes_``).
     """
-    rows = model._weigh(sp.csr_matrix(model._check_new(X)))
+    rows = model.weigh(sp.csr_matrix(model._check_new(X)))
     centred = model.word_scores_ - model.word_scores_.mean(axis=1, keepdims=True)
     parts = []
     for i in range(rows.shape[0]):
@@ -96,7 +97,7 @@ def document_contributions(model: CoClusteringClassifier, X) -> list[np.ndarray]
 
 
 def document_table(
-    model: CoClusteringClassifier, X, names: Any = None, *, document: int | str = 0, top: int | None = None
+    model: CoCluster, X, names: Any = None, *, document: int | str = 0, top: int | None = None
 ) -> list[dict]:
     """Words, with their word clusters, that decided the first row of ``X``.
 
@@ -131,7 +132,7 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
 
 
-def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) -> list[dict]:
+def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
     """Target words the source hardly knows, and the class their word cluster carried to them.
 
     Returns rows of ``word``, ``cluster``, ``class``, ``share`` (of the target's text) and ``companions``: words of the
@@ -160,17 +161,19 @@ def bridge_words(model: CoClusteringClassifier, names: Any, *, top: int = 20) ->
     return rows
 
 
-def _by_class(model: CoClusteringClassifier) -> np.ndarray:
+def _by_class(model: CoCluster) -> np.ndarray:
     table = np.zeros((len(model.target_table_), len(model.classes_)))
     np.add.at(table.T, model.cluster_classes_, model.target_table_.T)
     return table
 
 
-def _deciding_columns(model: CoClusteringClassifier, scores: np.ndarray) -> dict[int, int]:
+def _deciding_columns(model: CoCluster, scores: np.ndarray) -> dict[int, int]:
     """For each class that has one, the column that decides about a document: of several the best."""
     columns: dict[int, int] = {}
+    # The columns are centroids of the classes, or document clusters of which the printed map may give one class two.
+    classes = np.arange(len(model.classes_)) if model.word_weights_ is not None else model.cluster_classes_
     for column in np.argsort(-scores, kind="stable").tolist():
-        columns.setdefault(int(model.score_classes_[column]), column)
+        columns.setdefault(int(classes[column]), column)
     return dict(sorted(columns.items()))
 
 

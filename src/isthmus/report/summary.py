@@ -13,7 +13,6 @@ import numpy as np
 from isthmus._utils import one_blas_thread, plural, versions
 from isthmus.choose import sample_size
 from isthmus.choose.prevalence import value_masks
-from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.corpus import Collection
 from isthmus.evaluate import reliability_table
 from isthmus.exceptions import UsageError
@@ -357,7 +356,7 @@ def deciding_terms(result, i: int) -> list[dict[str, Any]]:
 def bridge_rows(result) -> list[dict[str, Any]]:
     for pipeline in fitted_pipelines(result):
         model = getattr(pipeline, "steps", [("", None)])[-1][1]
-        if isinstance(model, CoClusteringClassifier) and len(pipeline.steps) > 1:
+        if hasattr(model, "word_clusters_") and len(pipeline.steps) > 1:
             rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
             forms = surface_forms(pipeline.steps[0][1], [*result.source_texts, *result.texts])
             for row in rows:

@@ -194,7 +194,8 @@ class CoClusteringClassifier(TransferClassifier):
             n_classes=len(self.classes_),
         )
 
-    def _weigh(self, X) -> sp.csr_matrix:
+    def weigh(self, X) -> sp.csr_matrix:
+        """Return the weights of the words of each row."""
         rows = RowBlock.of(sp.csr_matrix(X))
         return rows.matrix(self._weigher.values(rows))
 
