@@ -27,7 +27,7 @@ def public_names() -> Iterator[str]:
         module = importlib.import_module(f"isthmus.{room}")
         for name in getattr(module, "__all__", ()):
             yield f"name isthmus.{room}.{name}"
-    for room, name in (("api.label", "LabelResult"), ("api.cluster", "ClusterResult"), ("api.diagnose", "Diagnosis")):
+    for room, name in (("api.result", "LabelResult"), ("api.cluster", "ClusterResult"), ("api.diagnose", "Diagnosis")):
         thing = getattr(importlib.import_module(f"isthmus.{room}"), name, None)
         if thing is None:
             continue

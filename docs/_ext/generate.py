@@ -24,7 +24,7 @@ OURS = ("isthmus", "isthmus_bench")
 # Rooms whose public names get pages of their own, in the order in which data moves.
 ROOMS = (
     ("isthmus", "The short list", "What most programs need, importable from `isthmus` itself."),
-    ("isthmus.api.label", "What label gives", "The labelling: labels, confidence, reasons, checks, reports, files."),
+    ("isthmus.api.result", "What label gives", "The labelling: labels, confidence, reasons, checks, reports, files."),
     ("isthmus.api.cluster", "What cluster gives", "The grouping: clusters, names, alignment."),
     ("isthmus.api.diagnose", "What diagnose gives", "Findings, most serious first, with advice."),
     ("isthmus.base", "The gate", "Who is source, who is target; pipelines; progress."),

@@ -14,6 +14,7 @@ import pytest
 
 import isthmus
 from isthmus.api.hands import compare_hands
+from isthmus.api.reading import check_documents
 from isthmus.corpus import make_shifted_texts, write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 from isthmus.feedback import Answers
@@ -285,7 +286,7 @@ def test_hands_of_a_table_are_compared_where_one_is_given(result):
 
 def test_a_widget_is_given_the_questions_that_were_asked_for(result, monkeypatch):
     given = []
-    monkeypatch.setattr("isthmus.api.label.review", lambda labelled, columns: given.append((labelled, columns)))
+    monkeypatch.setattr("isthmus.api.review.review", lambda labelled, columns: given.append((labelled, columns)))
     result.review(2)
     result.review(3, suggest=True)
     assert [labelled is result for labelled, _ in given] == [True, True]
@@ -367,8 +368,8 @@ def test_a_check_is_told_what_is_known_of_the_documents(marked, monkeypatch):
         given.update(options, labels=labels.tolist(), confidence=confidence.tolist(), rows=rows, truths=truths)
         return "checked"
 
-    monkeypatch.setattr("isthmus.api.label.check_sample", note)
-    assert marked._check([0, 3], ["staff", "product"], 0.2, 4) == "checked"
+    monkeypatch.setattr("isthmus.api.reading.check_sample", note)
+    assert check_documents(marked, [0, 3], ["staff", "product"], 0.2, 4) == "checked"
     assert {name: np.asarray(value).tolist() for name, value in given.items() if name != "expected"} == {
         "labels": marked.labels.tolist(), "confidence": [0.9, 1.0, 0.3, 0.6], "rows": [0, 3],
         "truths": ["staff", "product"], "budget": 0.2, "among": 4, "eligible": [True, False, False, True],
@@ -380,7 +381,7 @@ def test_a_check_is_told_what_is_known_of_the_documents(marked, monkeypatch):
 def test_what_comes_next_is_forecast_from_what_is_known(marked, monkeypatch):
     """Answered documents are not read again; those of a new group may not pass."""
     asked = []
-    monkeypatch.setattr("isthmus.api.outlook.forecast_answers", lambda *given: asked.append(given))
+    monkeypatch.setattr("isthmus.api.reading.forecast_answers", lambda *given: asked.append(given))
     marked.forecast(2)
     marked.forecast({"document": [4, 1]})
     assert [given[2] for given in asked] == [[2, 3], [3, 0]], "the least sure that nobody answered; those of a table"
@@ -393,7 +394,7 @@ def test_what_comes_next_is_forecast_from_what_is_known(marked, monkeypatch):
         steps.append((given, options))
         return "a step"
 
-    monkeypatch.setattr("isthmus.api.outlook.next_step", note)
+    monkeypatch.setattr("isthmus.api.reading.next_step", note)
     assert marked.next_step() == "a step"
     ((_, needs_review, budget, texts), options) = steps[0]
     assert (needs_review.tolist(), budget, texts) == ([False, False, True, True], 0.1, marked.texts)

@@ -93,7 +93,7 @@ class Diagnosis:
 
         ``document`` (numbered from 1), ``id`` where ``ids`` are given, ``text``, ``label``, ``suggested``, ``support``
         (0 to 1: what speaks for the label), ``for_label`` and ``for_suggested`` (words that speak for either),
-        ``true_label`` (empty). Give it to :meth:`isthmus.api.label.LabelResult.teach` as ``source_labels``.
+        ``true_label`` (empty). Give it to :meth:`isthmus.api.result.LabelResult.teach` as ``source_labels``.
         """
         return review_table(self.tables.get("doubtful_labels", []), source_texts, ids)
 

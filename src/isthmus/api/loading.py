@@ -11,7 +11,7 @@ from isthmus.api.saving import read_saved
 def _result_type(kind: str) -> Any:
     """Return the class of a kind, imported on first use: labels need nothing of the clustering packages."""
     if kind == "label":
-        from isthmus.api.label import LabelResult
+        from isthmus.api.result import LabelResult
 
         return LabelResult
     if kind == "cluster":
@@ -48,7 +48,7 @@ def load(path, kind: str | None = None, *, trusted: Iterable = ()):
 
     See Also
     --------
-    isthmus.api.label.LabelResult.save : Writes what this reads.
+    isthmus.api.result.LabelResult.save : Writes what this reads.
     isthmus.api.cluster.GroupingResult.save : The same for groupings.
 
     Examples

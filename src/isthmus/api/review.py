@@ -52,7 +52,7 @@ def widget_class() -> Any:
             self._result = result
 
         def table(self) -> dict[str, list]:
-            """What was answered so far, as :meth:`isthmus.api.label.LabelResult.teach` takes it."""
+            """What was answered so far, as :meth:`isthmus.api.result.LabelResult.teach` takes it."""
             return answer_table(self.documents, self.answers)
 
         def teach(self, **options: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -42,9 +43,17 @@ from isthmus.choose.trust import (
 from isthmus.corpus.filled import names_a_class
 from isthmus.corpus.guess import check_label_kind, list_columns
 from isthmus.exceptions import DataError, UsageError
-from isthmus.features.embeddings import VectorTable, check_vectors, has_static_vectors, resolve_embedder
+from isthmus.features.embeddings import (
+    MINILM,
+    STATIC,
+    TextEmbedder,
+    VectorTable,
+    check_vectors,
+    has_static_vectors,
+    resolve_embedder,
+)
 from isthmus.features.languages import resolve_language
-from isthmus.feedback.model import has_no_known_terms
+from isthmus.feedback.model import fitted_pipelines, has_no_known_terms, vector_steps
 from isthmus.methods import METHODS, get_method
 from isthmus.pipeline import TransferPipeline
 from isthmus.request import LabelRequest
@@ -402,3 +411,77 @@ def _classes_option(method: Any, job: LabelJob) -> dict[str, Any]:
     if job.by_names:
         check_names_alone(classes)
     return {"classes": classes.for_recipe}
+
+
+def label_fields(job: LabelJob, method: Any) -> dict[str, Any]:
+    """Fit and judge the labels; return the fields of :class:`isthmus.api.result.LabelResult`."""
+    fitted = fit_job(job, method)
+    judged = judge_job(job, fitted)
+    unused_vectors = isinstance(job.embed, VectorTable) and not vector_steps(fitted.model)
+    return dict(
+        labels=fitted.labels,
+        method=fitted.name,
+        decision=fitted.table,
+        classes=fitted.model.classes_,
+        probabilities=fitted.probabilities,
+        model=fitted.model,
+        texts=job.texts.given_target,
+        source_texts=job.texts.given_source,
+        source_labels=job.texts.given_labels,
+        expected_accuracy=fitted.accuracy,
+        opinions=fitted.opinions or None,
+        sources=job.sources,
+        given_words=sorted(map(str, job.word_labels or ())),
+        descriptions={} if job.classes is None else job.classes.descriptions,
+        given_vectors=job.embed if unused_vectors else None,
+        **vars(judged),
+    )
+
+
+def relabel(base: Any, corrected: Mapping[int, Any]) -> dict[str, Any]:
+    """Label the texts of a result again, with corrected labels of its source.
+
+    Parameters
+    ----------
+    base : LabelResult
+        The result before any answer.
+    corrected : mapping of int to label
+        True labels by row of the source.
+
+    Returns
+    -------
+    dict
+        Fields of the new result.
+    """
+    settings = base.settings
+    vectors = str(settings.get("vectors", STATIC))
+    embed: Any = False
+    if vectors != "none":  # the embedder of a method, a table that no method uses, or the name of a model
+        # The embedder can be part of a feature union, next to the words.
+        parts = [part for pipeline in fitted_pipelines(base.model) for part in pipeline.get_params().values()]
+        embed = next((part.model for part in parts if isinstance(part, TextEmbedder)), base.given_vectors)
+        if embed is None and (vectors == MINILM or "/" in vectors or Path(vectors).is_dir()):
+            embed = vectors
+    lost = {
+        "labelled words": bool(base.given_words),
+        "extra texts": "extra_texts" in settings,
+        "a labeller": "labeller" in settings,
+        "several sources": bool(base.sources),
+        "an estimator of your own": settings["method"] not in ("auto", *METHODS),
+        "vectors by a function that no method uses": embed is None and vectors != STATIC,
+    }
+    if any(lost.values()):
+        raise UsageError(
+            f"The labelling was made with {', '.join(name for name, is_so in lost.items() if is_so)}, which it does "
+            "not keep; correct the labels in the source itself and label again.",
+            code="bad-parameter",
+        )
+    labels = base.source_labels.copy()
+    for row, name in corrected.items():
+        labels[row] = name
+    names = ("method", "random_state", "error_budget", "analyzer", "min_df", "language")
+    # The first fit accepted the labels as classes.
+    request = LabelRequest.build({**{name: settings[name] for name in names}, "force_classes": True})
+    collections = base.source_texts, labels, base.texts
+    job = read_job(request, *collections, None, None, None, embed, None, settings.get("classes"))
+    return label_fields(replace(job, parameters=settings.get("parameters")), settings["method"])

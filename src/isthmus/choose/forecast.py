@@ -51,10 +51,10 @@ def forecast_answers(
 ) -> AnswerForecast:
     """What a person's answers to these documents should bring, from the confidences alone.
 
-    Answered documents are right and leave the list; the others lose a part of their mistakes, for the labelling learns.
-    What passes then is decided as in :meth:`isthmus.api.label.LabelResult.teach`: at the low end of an interval that so
-    many answers leave. ``texts``, one per document or those of ``rows`` by number, give the reading time; ``given`` are
-    documents that were answered already but not yet learned from.
+    Answered documents are right and leave the list; the others lose part of their mistakes, because the model learns.
+    The documents that then pass are decided as in :meth:`isthmus.api.result.LabelResult.teach`: at the low end of an
+    interval that so many answers leave. ``texts``, one per document or those of ``rows`` by number, give the reading
+    time; ``given`` are documents that were answered already but not yet learned from.
     """
     sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
     review = np.asarray(needs_review, dtype=bool)

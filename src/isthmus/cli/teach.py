@@ -27,7 +27,7 @@ from isthmus.corpus.formats import split_sheet
 from isthmus.exceptions import DataError, UsageError
 
 if TYPE_CHECKING:
-    from isthmus.api.label import LabelResult
+    from isthmus.api.result import LabelResult
 
 RECORDED = ("learned", "history", "expected_accuracy", "class_shares", "forecast", "novel", "warnings", "sources")
 MOVED = 0.02  # an expectation that moves by less needs no explanation

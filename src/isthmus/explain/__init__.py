@@ -79,7 +79,7 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
 
     See Also
     --------
-    isthmus.api.label.LabelResult.reasons : The same for a labelled text.
+    isthmus.api.result.LabelResult.reasons : The same for a labelled text.
 
     Examples
     --------

@@ -218,7 +218,7 @@ def ask_words(
 
 
 def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str, list]:
-    """See :meth:`isthmus.api.label.LabelResult.ask`."""
+    """See :meth:`isthmus.api.result.LabelResult.ask`."""
     _check_count(n)
     known = labelling.known_answers
     views = labelling.views
@@ -275,7 +275,7 @@ def _disputed(labelling: Labelling) -> dict[int, str]:
 
 
 def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:
-    """See :meth:`isthmus.api.label.LabelResult.ask`."""
+    """See :meth:`isthmus.api.result.LabelResult.ask`."""
     _check_count(n)
     views = labelling.views
     vectorizer = views.vectorizer_

@@ -112,7 +112,7 @@ class Check(Protocol):
 class Labelling:
     """Labels of the target's texts, the model that made them, and what people answered.
 
-    :class:`isthmus.api.label.LabelResult` says what the fields mean; everything here goes by them alone.
+    :class:`isthmus.api.result.LabelResult` says what the fields mean; everything here goes by them alone.
     """
 
     labels: np.ndarray

@@ -18,7 +18,7 @@ from isthmus.feedback.teaching import learn_answers
 
 
 def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
-    """See :meth:`isthmus.api.label.LabelResult.rename_classes`."""
+    """See :meth:`isthmus.api.result.LabelResult.rename_classes`."""
     renames = _check_renames(labelling, names)
     if not renames:
         return labelling

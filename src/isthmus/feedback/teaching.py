@@ -65,7 +65,7 @@ def teach(
     without: str | PathLike | None = None,
     by: str | None = None,
 ) -> AnyLabelling:
-    """See :meth:`isthmus.api.label.LabelResult.teach`."""
+    """See :meth:`isthmus.api.result.LabelResult.teach`."""
     known = labelling.known_answers
     before = known
     batch: str | None = None
@@ -103,7 +103,7 @@ def teach(
 
 
 def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> AnyLabelling:
-    """See :meth:`isthmus.api.label.LabelResult.name_groups`."""
+    """See :meth:`isthmus.api.result.LabelResult.name_groups`."""
     if not isinstance(names, Mapping):
         raise UsageError(f"names is {type(names).__name__}; give {{group: class}}.", code="bad-parameter")
     words = {group["group"]: str(group["words"]) for group in labelling.novel}

@@ -66,7 +66,7 @@ class LargeResult:
     mean_confidence : float
     expected_accuracy : AccuracyEstimate
     class_shares : list of dict
-        As :meth:`isthmus.api.label.LabelResult.class_shares`.
+        As :meth:`isthmus.api.result.LabelResult.class_shares`.
     novel, warnings : list of dict
     terms : int
         Columns of the vocabulary.

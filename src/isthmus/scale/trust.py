@@ -44,7 +44,7 @@ class Trust:
     caution: float = 0.0  # by which confidences are lowered before a budget is kept, in log-odds …
     surest: float = 1.0  # … and what they count for at most
     judge: LabelScorer | None = None  # the sample's scorer; tells new groups apart
-    novel: list[dict] = field(default_factory=list)  # as of :class:`isthmus.api.label.LabelResult`
+    novel: list[dict] = field(default_factory=list)  # as of :class:`isthmus.api.result.LabelResult`
     warnings: list[dict] = field(default_factory=list)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:

@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from isthmus._progress import progress
 from isthmus._utils import versions
 from isthmus.api.diagnose import diagnose
-from isthmus.api.label import LabelResult, label
+from isthmus.api.label import label
 from isthmus.api.loading import load
 from isthmus.api.methods import read_parameters
+from isthmus.api.result import LabelResult
 from isthmus.corpus import Collection as TextCollection
 from isthmus.feedback.answers import ASKED, Answers
 from isthmus.feedback.tables import read_answers

@@ -23,7 +23,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
 
-from isthmus.api.label import LabelResult, label
+from isthmus.api.label import label
+from isthmus.api.result import LabelResult
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.feedback import Answers
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from isthmus import __version__
-from isthmus.api.label import LabelResult, label
+from isthmus.api.label import label
+from isthmus.api.result import LabelResult
 from isthmus.corpus import replacing
 from isthmus_bench.engine.records import cache_folder
 from isthmus_bench.engine.suite import Task, TaskData

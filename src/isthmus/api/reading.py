@@ -1,0 +1,166 @@
+"""Functions on a result about the documents that a person reads: shares of classes, forecasts, samples and checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from isthmus._math.confidence import without_text
+from isthmus._math.samples import two_sided_z, wilson_ends
+from isthmus.choose.checking import LabelCheck, check_sample
+from isthmus.choose.forecast import AnswerForecast, forecast_answers
+from isthmus.choose.guaranteed import LOOK, Step, draw_to_decide, look_at_random, next_step, read_list
+from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
+from isthmus.choose.sampling import sample_table
+from isthmus.exceptions import UsageError
+from isthmus.feedback.model import calibrated_proba, voting_part
+from isthmus.feedback.teaching import labels_without_own_answer
+
+
+def class_shares(result: Any, by: Sequence | None = None) -> list[dict]:
+    """Return the share of each class; see :meth:`isthmus.api.result.LabelResult.class_shares`."""
+    if by is None:
+        return _shares(result)
+    _, masks = value_masks(list(by), len(result.texts))
+    return [
+        {"value": value, "documents": int(mask.sum())} | row for value, mask in masks for row in _shares(result, mask)
+    ]
+
+
+def _shares(result: Any, within: np.ndarray | None = None) -> list[dict]:
+    measured = result.measured
+    if measured is None:
+        return with_source(share_facts(result).shares(within), result.source_labels)
+    rows = measured.shares if within is None else share_facts(result).shares(within)
+    basis = {"sample": "check", None: "check"}
+    rows = [row | {"basis": basis.get(row.get("basis"), row.get("basis"))} for row in rows]
+    return with_source(rows, result.source_labels)
+
+
+def share_facts(result: Any) -> ShareFacts:
+    """Collect the known and estimated classes of all documents, from which shares are computed."""
+    answers, measured = result.known_answers.read, result.measured
+    known = dict(zip(answers.rows, answers.labels, strict=True))
+    drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
+    level: dict[str, float] = {}
+    before = None
+    if result.vote is not None:  # answers may have named classes between those of the vote
+        before = np.zeros(result.probabilities.shape)
+        before[:, np.searchsorted(result.classes, voting_part(result.model).classes_)] = result.vote
+    if measured is not None:
+        drawn, level = measured.rows, {"level": measured.confidence_level}
+        known |= dict(zip(measured.rows, measured.true_labels, strict=True))
+    return ShareFacts(
+        result.classes.tolist(),
+        result.labels,
+        calibrated_proba(result.model, result.probabilities, result.settings, result.vote),
+        result.confidence,
+        result.accuracy,
+        known,
+        drawn,
+        before,
+        **level,
+        counted=~without_text(result.texts),
+    )
+
+
+def suggest_reading(result: Any) -> Step | None:
+    """Return the next step; see :meth:`isthmus.api.result.LabelResult.next_step`."""
+    expected, budget = result.expected_accuracy, result.error_budget
+    if without_text(result.texts).all():
+        return None
+    guaranteed = result.checked is not None and result.checked.guarantee is not None
+    if not result.needs_review.any():
+        all_read = len(result.known_answers.read.rows) == len(result.texts)
+        return None if result.checked is not None or all_read else look_at_random(result.texts)
+    if guaranteed or expected is None:
+        return None
+    step = None
+    if expected.estimate is not None and 0 < budget < 1:
+        step = next_step(
+            result.confidence, result.needs_review, budget, result.texts, eligible=result.may_pass, expected=expected
+        )
+    if step is not None:
+        return step
+    is_long = np.count_nonzero(result.needs_review) > LOOK
+    return read_list(result.needs_review, result.texts, forecast(result, LOOK) if is_long else None)
+
+
+def forecast(result: Any, answers: int | Mapping | Any) -> AnswerForecast | None:
+    """Forecast the effect of answers; see :meth:`isthmus.api.result.LabelResult.forecast`."""
+    table: Any = answers
+    if not isinstance(table, Integral) and not (hasattr(table, "__getitem__") and "document" in table):
+        raise UsageError(
+            f"{type(answers).__name__} was given; give a number of documents, or the questions that ask gave.",
+            code="bad-parameter",
+        )
+    if result.expected_accuracy is None or result.expected_accuracy.estimate is None:
+        return None
+    if isinstance(table, Integral):
+        open_ = np.ones(len(result.texts), dtype=bool)
+        open_[result.known_answers.read.rows] = False
+        order = np.argsort(result.confidence, kind="stable")
+        rows = order[open_[order]][: max(0, int(table))].tolist()
+    else:
+        rows = [int(number) - 1 for number in table["document"]]
+    return forecast_answers(result.confidence, result.needs_review, rows, result.error_budget, result.texts)
+
+
+def sample_to_decide(result: Any, n: int, budget: float, random_state: int | None) -> dict[str, list]:
+    """Draw the documents whose labels decide most about a guarantee; those of an earlier check come first."""
+    found, read, known = result.checked, None, {}
+    if found is not None and found.guarantee is not None:
+        right = result.labels[found.rows] == np.array(found.true_labels, dtype=object)
+        read = found.rows, right, found.guarantee.among
+        known = dict(zip(found.rows, found.true_labels, strict=True))
+    rows, among = draw_to_decide(
+        result.confidence,
+        result.texts,
+        budget,
+        n,
+        random_state=random_state,
+        eligible=result.may_pass,
+        expected=result.expected_accuracy,
+        read=read,
+    )
+    return sample_table(rows, result.texts, result.ids, among=among, known=known)
+
+
+def check_documents(result: Any, rows: list[int], truths: list, budget: float | None, among: int | None) -> LabelCheck:
+    """Check the labels of documents against true labels.
+
+    Documents whose answer the model learned are checked by the label that they get without it.
+    """
+    known = result.known_answers.read
+    answers = dict(zip(known.rows, known.labels, strict=True))
+    checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
+    heard = {entry["row"] for entry in result.known_answers.weighed} - set(answers)
+    by_hand = sorted(set(checked) & heard)
+    low = wilson_ends(len(by_hand) / len(checked), len(checked), two_sided_z(0.95))[0] if by_hand else 0.0
+    if low <= len(heard) / len(result.texts):
+        by_hand = []  # the sample holds no more of them than the target does: it speaks of all as it is
+    learned = sorted({*by_hand, *(set(checked) & set(answers))})
+    labels = result.labels.astype(object)
+    if learned:
+        labels[learned] = labels_without_own_answer(result, learned)
+    found = check_sample(
+        labels,
+        result.confidence,
+        rows,
+        truths,
+        budget=budget,
+        among=among,
+        eligible=result.may_pass,
+        classes=result.classes,
+        expected=result.expected_accuracy,
+        counted=~without_text(result.texts),
+    )
+    if not learned:
+        return found
+    wrong = sum(checked[row] != answers[row] for row in set(learned) - set(by_hand))
+    share = np.mean([result.labels[row] == checked[row] for row in by_hand]) if by_hand else 0.0
+    hands = (len(heard), float(share)) if by_hand else (0, 0.0)
+    return found.with_answered(len(known) - wrong, len(known), len(learned), *hands)
