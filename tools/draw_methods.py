@@ -16,7 +16,6 @@ from tempfile import TemporaryDirectory
 
 import altair as alt
 import numpy as np
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 import isthmus
 from isthmus._math.rows import unit_rows
@@ -359,141 +358,6 @@ def _moves(
     return table, alt.layer(*layers).properties(width=430, height=290)
 
 
-def covariances() -> tuple[Table, alt.Chart]:
-    """Where nine tenths of the documents lie: source, target, and the source with the target's covariance."""
-    texts, _, first, _, _ = sample()
-    rows = TextVectorizer(weighting="tfidf").fit_transform(texts)
-    wide = rows.toarray() - np.asarray(rows.mean(axis=0))
-    space = wide @ np.linalg.svd(wide, full_matrices=False)[2][:20].T * 10
-    # Of twenty directions the two along which the domains differ most.
-    even = _power(np.cov(space[first:].T), -0.5)
-    space = space @ (even @ np.linalg.eigh(even @ np.cov(space[:first].T) @ even)[1][:, [0, -1]])
-    source, target = space[:first], space[first:]
-    own, other = np.cov(source.T), np.cov(target.T)
-    moved = (source - source.mean(axis=0)) @ _power(own, -0.5) @ _power(other, 0.5) + source.mean(axis=0)
-    table = []
-    for name, points in (("source", source), ("target", target), ("source, aligned", moved)):
-        turn = np.linspace(0, 2 * np.pi, 60)
-        outline = np.c_[np.cos(turn), np.sin(turn)] * 2.15 @ _power(np.cov(points.T), 0.5) + points.mean(axis=0)
-        table += [{"what": name, "step": i, "x": x, "y": y} for i, (x, y) in enumerate(np.round(outline, 3).tolist())]
-    chart = alt.Chart(theme.data(table)).mark_line(strokeWidth=2.5).encode(
-        x=alt.X("x:Q", axis=None), y=alt.Y("y:Q", axis=None), order="step:Q",
-        color=alt.Color("what:N", title=None, scale=alt.Scale(domain=["source", "target", "source, aligned"],
-                                                              range=theme.PALETTE[:3])),
-        strokeDash=alt.StrokeDash("what:N", legend=None, scale=alt.Scale(
-            domain=["source", "target", "source, aligned"], range=[[1, 0], [1, 0], [6, 4]])),
-    )  # fmt: skip
-    return table, chart.properties(width=400, height=260)
-
-
-def _power(matrix: np.ndarray, power: float) -> np.ndarray:
-    values, vectors = np.linalg.eigh(matrix)
-    return vectors * np.maximum(values, 1e-9) ** power @ vectors.T
-
-
-def pivots() -> tuple[Table, alt.Chart]:
-    """Pivot words in the middle, joined to the words of either domain alone that keep their company."""
-    texts, labels, first, _, _ = sample()
-    model = make_method("scl").fit(texts, labels)
-    words, rows = _as_written(model[0], texts), (model[:-1].transform(texts) > 0).astype(int)
-    single = np.array([" " not in name for name in model[0].get_feature_names_out()])
-    sides = [np.asarray(part.sum(axis=0)).ravel() for part in (rows[:first], rows[first:])]
-    shares = np.array([rows[:first][labels[:first] == name].mean(axis=0).A1 for name in CLASSES])
-    telling = (shares.max(axis=0) - shares.mean(axis=0)) / np.sqrt(np.maximum(shares.mean(axis=0), 0.01))
-    able = [column for column in model[-1].pivots_ if single[column] and words[column] not in ENGLISH_STOP_WORDS]
-    middle = sorted(able, key=lambda column: -telling[column])[:6]
-    company = (rows.T @ rows[:, middle]).toarray() / np.sqrt(np.maximum(1, np.asarray(rows.sum(axis=0)).T))
-    table, edges = [], []
-    for y, column in enumerate(middle):
-        table.append({"side": "both domains", "word": words[column], "x": 1, "y": y})
-        for x, here, there, side in ((0, 0, 1, "source alone"), (2, 1, 0, "target alone")):
-            alone = np.flatnonzero(single & (sides[there] == 0) & (sides[here] > 4))
-            for place, other in enumerate(alone[np.argsort(-company[alone, y], kind="stable")[:2]]):
-                table.append({"side": side, "word": words[other], "x": x, "y": y + 0.4 * place - 0.2})
-                edges.append({"x": 1, "y": y, "x2": x, "y2": y + 0.4 * place - 0.2})
-    plane = {"x": alt.X("x:Q", axis=None, scale=alt.Scale(domain=[-0.5, 2.5])), "y": alt.Y("y:Q", axis=None)}
-    lines = alt.Chart(theme.data(edges)).mark_rule(color="#A9B2B9").encode(**plane, x2="x2:Q", y2="y2:Q")
-    colour = alt.Color("side:N", title=None, legend=alt.Legend(orient="bottom"), scale=alt.Scale(
-        domain=["source alone", "both domains", "target alone"], range=theme.PALETTE[:3]))  # fmt: skip
-    layers = [lines]
-    for x, align, shift in ((0, "right", -9), (1, "center", 0), (2, "left", 9)):
-        rows_here = theme.data([row for row in table if row["x"] == x])
-        layers.append(alt.Chart(rows_here).mark_circle(size=60, opacity=1).encode(**plane, color=colour))
-        style = {"align": align, "dx": shift, "dy": -11 if x == 1 else 0, "color": QUIET, "fontSize": 12}
-        layers.append(alt.Chart(rows_here).mark_text(**style).encode(**plane, text="word:N"))
-    return table, alt.layer(*layers).properties(width=520, height=290)
-
-
-def neighbours() -> tuple[Table, alt.Chart]:
-    """Documents of two classes, joined to their nearest neighbours, where the graph is smoothest."""
-    texts, labels, first, truth, ids = sample()
-    two = ("price", "staff")
-    given = [str(labels[i]) if i < first else truth[ids[i - first]] for i in range(len(texts))]
-    keep = [i for i in range(len(texts)) if given[i] in two][::5]
-    model = make_method("sgt").fit([texts[i] for i in keep], labels[keep])
-    rows = model[:-1].transform([texts[i] for i in keep])
-    rows = rows.toarray() / np.maximum(np.sqrt(rows.multiply(rows).sum(axis=1)), 1e-9).A
-    cosines = rows @ rows.T
-    np.fill_diagonal(cosines, 0)
-    near = np.argsort(-cosines, axis=1, kind="stable")[:, :6]
-    graph = np.zeros_like(cosines)
-    for i, others in enumerate(near):
-        graph[i, others] = graph[others, i] = cosines[i, others]
-    scale = 1 / np.sqrt(np.maximum(graph.sum(axis=1), 1e-9))
-    place = np.linalg.eigh(np.eye(len(graph)) - scale[:, None] * graph * scale)[1][:, 1:3] * scale[:, None]
-    place = np.sign(place) * np.sqrt(np.abs(place / np.abs(place).max(axis=0)))
-    table = [
-        {"domain": "source" if i < first else "target", "x": x, "y": y, "class": str(found)}
-        for i, (x, y), found in zip(keep, np.round(place, 3).tolist(), model.transduction_, strict=True)
-    ]
-    edges = [
-        {"x": table[i]["x"], "y": table[i]["y"], "x2": table[j]["x"], "y2": table[j]["y"]}
-        for i, others in enumerate(near)
-        for j in others[:2]
-    ]
-    where = {"x": alt.X("x:Q", axis=None), "y": alt.Y("y:Q", axis=None)}
-    lines = alt.Chart(theme.data(edges)).mark_rule(color="#A9B2B9", opacity=0.5).encode(**where, x2="x2:Q", y2="y2:Q")
-    points = alt.Chart(theme.data(table)).mark_point(filled=True, size=60, opacity=1).encode(
-        **where, color=alt.Color("class:N", scale=COLOURS, title=None, legend=alt.Legend(values=list(two))),
-        shape=alt.Shape("domain:N", title=None, scale=alt.Scale(domain=["source", "target"],
-                                                                range=["square", "circle"])),
-    )  # fmt: skip
-    return table, (lines + points).properties(width=430, height=290)
-
-
-def margins() -> tuple[Table, alt.Chart]:
-    """Scores of target documents by a machine that saw the source alone, and by one that let the target take part."""
-    texts, labels, first, truth, ids = sample()
-    two = ("price", "staff")
-    keep = [i for i in range(len(texts)) if (labels[i] if i < first else truth[ids[i - first]]) in two]
-    some, known = [texts[i] for i in keep], labels[keep]
-    target = [i for i, label in enumerate(known) if label is None]
-    table = []
-    for recipe, name in (("svm", "source only"), ("tsvm", "the target takes part")):
-        model = make_method(recipe).fit(some, known)
-        rows, machine = model[:-1].transform([some[i] for i in target]), getattr(model[-1], "estimator_", model[-1])
-        scores = -np.asarray(rows @ np.ravel(machine.coef_[-1]) + np.ravel(machine.intercept_)[-1])
-        scores = np.clip(scores / np.quantile(np.abs(scores), 0.95), -1, 1)
-        counts, edges = np.histogram(scores, bins=24, range=(-1, 1))
-        table += [
-            {
-                "machine": name,
-                "from": round(float(low), 3),
-                "to": round(float(high), 3),
-                "documents": int(count),
-                "none": 0,
-            }
-            for count, low, high in zip(counts, edges, edges[1:], strict=False)
-        ]
-    bars = alt.Chart().mark_bar(color=theme.PALETTE[0]).encode(
-        x=alt.X("from:Q", title="score (left: staff, right: price; 0: undecided)", axis=alt.Axis(tickCount=5)),
-        x2="to:Q", y=alt.Y("documents:Q", title="target documents"), y2="none:Q",
-    )  # fmt: skip
-    return table, bars.properties(width=250, height=190).facet(
-        facet=alt.Facet("machine:N", title=None, sort=["source only"]), columns=2, data=theme.data(table)
-    )
-
-
 def blocks() -> tuple[Table, alt.Chart]:
     """Documents by words as they came, and as document classes and word classes explain them."""
     texts, labels, first, truth, ids = sample()
@@ -581,7 +445,7 @@ def round_trip() -> tuple[Table, alt.Chart]:
 DRAWINGS: dict[str, Callable[[], tuple[Table, alt.Chart]]] = {
     "cocc": co_clusters, "projection": projected_terms, "dual": graph, "strings": two_rounds, "guided": guided_centres,
     "loop": loop, "budget": budget, "self-training": learned_words, "centroids": centroids,
-    "names": names, "coral": covariances, "pivots": pivots, "sgt": neighbours, "tsvm": margins, "dual-factor": blocks,
+    "names": names, "dual-factor": blocks,
     "round-trip": round_trip,
 }  # fmt: skip
 

@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus_bench.baselines import (
-    KernelLeastSquares,
-    LaplacianLeastSquares,
-    cocluster,
-    factorise,
-    neighbour_laplacian,
-    nmf_groups,
-)
+from isthmus_bench.baselines.groups import cocluster, factorise, nmf_groups
+from isthmus_bench.baselines.least_squares import KernelLeastSquares, LaplacianLeastSquares, neighbour_laplacian
 
 
 def blocks(n=30, d=12, seed=0):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.classify.dual.manifold import ManifoldDualClassifier
-from isthmus_bench.baselines import KernelLeastSquares
+from isthmus_bench.baselines.least_squares import KernelLeastSquares
 from isthmus_bench.speed.dual import CASES, compare, make_problem
 from isthmus_bench.suites.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split, toy_curves
 from isthmus_bench.suites.dual_data import FIVE_GROUPS, TUNING_GROUPS, lexicon, newsgroup_data, toy_data, word_scores

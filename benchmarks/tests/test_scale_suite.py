@@ -67,4 +67,4 @@ def test_the_peer_and_the_digest(folder):
 
 def test_an_error_of_the_measured_process_is_raised_here(folder):
     with pytest.raises(ValueError, match="does not run on large inputs"):
-        scale.measured(scale.run_ours, str(folder), str(folder / "out"), "sgt", {})
+        scale.measured(scale.run_ours, str(folder), str(folder / "out"), "lsa", {})

@@ -18,14 +18,8 @@ _PUBLIC = {
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
     "ClassNameClassifier": "isthmus.classify.names.classifier",
     "StringKernel": "isthmus.features.strings",
-    "SpectralFeatureAlignment": "isthmus.classify.baselines.aligned_features",
-    "StructuralCorrespondence": "isthmus.classify.baselines.aligned_features",
-    "CorrelationAlignment": "isthmus.classify.baselines.aligned_features",
-    "TrAdaBoostClassifier": "isthmus.classify.baselines.tradaboost",
     "TransductiveCentroidClassifier": "isthmus.classify.vectors",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
-    "SpectralGraphTransducer": "isthmus.classify.baselines.sgt",
-    "TransductiveSVM": "isthmus.classify.baselines.tsvm",
     "CrossGuidedKMeans": "isthmus.clustering.guided",
     "SourceOnlyClassifier": "isthmus.classify.source_only",
     "SelfTrainingTransferClassifier": "isthmus.classify.self_training",
@@ -49,14 +43,6 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.api.diagnose import diagnose
     from isthmus.api.label import label
     from isthmus.api.loading import load
-    from isthmus.classify.baselines.aligned_features import (
-        CorrelationAlignment,
-        SpectralFeatureAlignment,
-        StructuralCorrespondence,
-    )
-    from isthmus.classify.baselines.sgt import SpectralGraphTransducer
-    from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
-    from isthmus.classify.baselines.tsvm import TransductiveSVM
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.factor import FactorDualClassifier
     from isthmus.classify.dual.manifold import ManifoldDualClassifier

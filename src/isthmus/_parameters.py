@@ -78,12 +78,12 @@ def parameters(estimator: type[Estimator]) -> type[Estimator]:
 def check_parameters(estimator: Any) -> None:
     """Refuse the first parameter whose value is not in the estimator's table, with the code ``bad-parameter``.
 
-    >>> from isthmus import TransductiveSVM
-    >>> check_parameters(TransductiveSVM(growth=3))
-    >>> check_parameters(TransductiveSVM(growth=1))
+    >>> from isthmus import CoClusteringClassifier
+    >>> check_parameters(CoClusteringClassifier(n_init=3))
+    >>> check_parameters(CoClusteringClassifier(n_init=0))
     Traceback (most recent call last):
         ...
-    isthmus.exceptions.UsageError: TransductiveSVM got growth=1; expected a number above 1.
+    isthmus.exceptions.UsageError: CoClusteringClassifier got n_init=0; expected a whole number from 1.
     """
     for name, allowed in type(estimator)._parameter_constraints.items():
         value = getattr(estimator, name)

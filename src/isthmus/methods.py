@@ -257,12 +257,6 @@ _SUMMARIES = {
     "vectors-logistic": "Logistic regression on vectors of a model trained elsewhere, source only",
     "vectors-kernel": "Transductive kernel of the vectors' cosines, with a second round on the surest documents",
     "names": "Classes given by their names or words, which settle in the target; labelled documents may help",
-    "sfa": "Words of both domains aligned through shared words (SFA)",
-    "scl": "Words described by the pivot words they predict (SCL-MI)",
-    "coral": "Source rows given the target's correlations (CORAL)",
-    "tradaboost": "Source documents that contradict the target lose weight (TrAdaBoost)",
-    "tsvm": "Transductive SVM: a margin through the gaps of the target",
-    "sgt": "Spectral graph transducer on a nearest-neighbour graph",
     "dual-manifold": "Labels of documents and of words, spread over the graph that joins them",
     "dual-factor": "Labels of documents and of words that also factorise the matrix",
     "cocc-paper": "Co-clustering as its paper prints it, to compare with",
@@ -299,13 +293,6 @@ METHODS: dict[str, Recipe] = {
         _recipe("vectors-logistic", _build_vectors_logistic, adapts=False, takes_vectors=True, page="source-only"),
         _recipe("vectors-kernel", _build_vectors_kernel, takes_vectors=True, page="strings"),
         _recipe("names", _build_names, takes_classes=True),
-        # The representation of the logistic regression they start from, so that a difference is the method's.
-        _recipe("sfa", _Method("baselines.aligned_features.SpectralFeatureAlignment", _words_and_pairs)),
-        _recipe("scl", _Method("baselines.aligned_features.StructuralCorrespondence", _words_and_pairs)),
-        _recipe("coral", _Method("baselines.aligned_features.CorrelationAlignment", _words_and_pairs)),
-        _recipe("tradaboost", _Method("baselines.tradaboost.TrAdaBoostClassifier", _words_and_pairs)),
-        _recipe("tsvm", _Method("baselines.tsvm.TransductiveSVM", _tfidf)),
-        _recipe("sgt", _Method("baselines.sgt.SpectralGraphTransducer", _tfidf)),
         _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD), takes_words=True),
         _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
         _recipe("cocc-paper", _Method("cocc.LiteralCoClustering", package="isthmus.papers"), page="cocc"),
@@ -319,6 +306,12 @@ METHODS: dict[str, Recipe] = {
         _recipe("dual-manifold-paper", _Method(_MANIFOLD, _plain_words, _MR), takes_words=True, page="dual-manifold"),
         _recipe("dual-factor-paper", _Method(_FACTOR, _plain_words, _MA), takes_words=True, page="dual-factor"),
     )
+}
+
+# Methods that only the benchmarks have, with a suite and a task that run each.
+IN_BENCHMARKS = {
+    **dict.fromkeys(("tsvm", "sgt"), ("cocc", "rec-talk")),
+    **dict.fromkeys(("sfa", "scl", "coral", "tradaboost"), ("strings", "books-kitchen")),
 }
 
 # Ways to group, for :func:`make_grouping`: settings of the estimator. "guided-paper" is that of
@@ -341,6 +334,13 @@ def get_method(name: str) -> Recipe:
     """The recipe of that name, or an error that names the nearest ones."""
     if name in METHODS:
         return METHODS[name]
+    if name in IN_BENCHMARKS:
+        suite, task = IN_BENCHMARKS[name]
+        raise UsageError(
+            f"Method {name!r} is a baseline of the package isthmus-bench; run it with: "
+            f"isthmus bench {suite} --task {task} --method {name}",
+            code="unknown-method",
+        )
     near = difflib.get_close_matches(str(name), METHODS, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise UsageError(f"Unknown method {name!r}; use one of {', '.join(METHODS)}.{hint}", code="unknown-method")

@@ -14,7 +14,7 @@ TARGET = ["rude staff", "slow bike", "zzz qqq"]
 SOURCE = ["kind staff", "great bike", "polite staff", "fast bike", "kind manager", "great engine"]
 
 
-@pytest.mark.parametrize("method", ["logistic", "svm", "nbc", "tsvm", "projection", "strings", "sgt", "self-training"])
+@pytest.mark.parametrize("method", ["logistic", "svm", "nbc", "projection", "strings", "self-training"])
 def test_reasons_of_two_classes_point_at_the_right_class(method):
     """Two-class linear methods with −w/2 and +w/2 swapped."""
     result = isthmus.label(SOURCE * 4, LABELS * 4, TARGET * 4, method=method, min_df=1)

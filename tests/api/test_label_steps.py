@@ -146,7 +146,7 @@ def vectors_of(texts):
             "The vectors have 2 and 1 numbers; make them with one model.",
         ),
         ({"embed": vectors_of}, "bad-parameter", "Method 'nbc' takes no vectors; use auto or one of"),
-        ({"embed": vectors_of, "method": isthmus.TransductiveSVM()}, "bad-parameter", "takes no vectors"),
+        ({"embed": vectors_of, "method": isthmus.CoClusteringClassifier()}, "bad-parameter", "takes no vectors"),
         (
             {"source_domain": ["one", None] * 4},
             "bad-domain",

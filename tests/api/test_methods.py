@@ -19,6 +19,7 @@ from isthmus.base import TransferClassifier
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
 from isthmus.features import TextVectorizer
+from isthmus_bench.baselines.tsvm import TransductiveSVM
 
 TEXTS, LABELS, DOMAIN = example_texts()
 SOURCE, TARGET = TEXTS[: len(TEXTS) // 2], TEXTS[len(TEXTS) // 2 :]
@@ -52,7 +53,7 @@ class KeyWords(TransferClassifier):
 @pytest.mark.parametrize(
     ("method", "name", "steps"),
     [
-        (isthmus.TransductiveSVM(), "TransductiveSVM", ["TextVectorizer", "TransductiveSVM"]),
+        (TransductiveSVM(), "TransductiveSVM", ["TextVectorizer", "TransductiveSVM"]),
         (isthmus.CoClusteringClassifier(), "CoClusteringClassifier", ["TextVectorizer", "CoClusteringClassifier"]),
         (KeyWords(), "KeyWords", ["KeyWords"]),
         (
@@ -61,7 +62,7 @@ class KeyWords(TransferClassifier):
             ["CountVectorizer", "SourceOnlyClassifier"],
         ),
         (
-            make_pipeline(TfidfVectorizer(), isthmus.TransductiveSVM()),
+            make_pipeline(TfidfVectorizer(), TransductiveSVM()),
             "TransductiveSVM",
             ["TfidfVectorizer", "TransductiveSVM"],
         ),
@@ -79,9 +80,9 @@ def test_an_estimator_or_a_pipeline_labels(method, name, steps):
 
 def test_the_vectoriser_in_front_follows_the_tags():
     assert adapt_estimator(isthmus.CoClusteringClassifier())[0].weighting == "counts"
-    assert adapt_estimator(isthmus.TransductiveSVM())[0].weighting == "tfidf"
-    assert adapt_estimator(isthmus.TransductiveSVM(), analyzer="chars", min_df=2)[0].get_params()["min_df"] == 2
-    assert adapt_estimator(isthmus.TransductiveSVM(), language="german")[0].language == "german"
+    assert adapt_estimator(TransductiveSVM())[0].weighting == "tfidf"
+    assert adapt_estimator(TransductiveSVM(), analyzer="chars", min_df=2)[0].get_params()["min_df"] == 2
+    assert adapt_estimator(TransductiveSVM(), language="german")[0].language == "german"
 
 
 def test_a_recipe_and_its_parts_agree():
@@ -92,8 +93,8 @@ def test_a_recipe_and_its_parts_agree():
 
 
 def test_a_seed_that_is_set_stays():
-    assert adapt_estimator(isthmus.TransductiveSVM(), random_state=3)[-1].random_state == 3
-    assert adapt_estimator(isthmus.TransductiveSVM(random_state=5), random_state=3)[-1].random_state == 5
+    assert adapt_estimator(TransductiveSVM(), random_state=3)[-1].random_state == 3
+    assert adapt_estimator(TransductiveSVM(random_state=5), random_state=3)[-1].random_state == 5
 
 
 def test_labelled_words_reach_the_method_once():
@@ -101,7 +102,7 @@ def test_labelled_words_reach_the_method_once():
     result = label(isthmus.ManifoldDualClassifier(kernel="linear"), word_labels=words)
     assert np.mean(result.labels == TRUTH) > 0.8
     assert result.model[-1].word_labels == words
-    for method in (isthmus.TransductiveSVM(), isthmus.ManifoldDualClassifier(word_labels=words)):
+    for method in (TransductiveSVM(), isthmus.ManifoldDualClassifier(word_labels=words)):
         with pytest.raises(UsageError) as caught:
             label(method, word_labels=words)
         assert caught.value.code == "bad-word-labels"
@@ -132,7 +133,7 @@ class Forgetful(Mute):
     [
         (LogisticRegression(), r"SourceOnlyClassifier\(LogisticRegression\(\)\)"),
         (make_pipeline(CountVectorizer(), LogisticRegression()), "does not take sample_domain"),
-        (isthmus.TransductiveSVM, r"give an instance of it: TransductiveSVM\(\)"),
+        (TransductiveSVM, r"give an instance of it: TransductiveSVM\(\)"),
         (isthmus.CrossGuidedKMeans(), "CrossGuidedKMeans has no predict_proba"),
         (Mute(), "Mute has no predict_proba"),
         (Forgetful(), "Forgetful has no transduction_ after fit"),
@@ -165,7 +166,7 @@ def test_names_still_work():
     assert caught.value.code == "unknown-method"
 
 
-class Callable(isthmus.TransductiveSVM):
+class Callable(TransductiveSVM):
     """An estimator that can also be called."""
 
     def __call__(self, texts):
@@ -200,6 +201,6 @@ def test_a_typed_parameter_has_a_name_and_a_value(typed):
 def test_names_of_classes_are_for_methods_that_read_them():
     check_takes_classes("auto")
     check_takes_classes("names")
-    for method in ("nbc", isthmus.TransductiveSVM()):
+    for method in ("nbc", TransductiveSVM()):
         with pytest.raises(UsageError, match="does not read names of classes"):
             check_takes_classes(method)

@@ -36,7 +36,7 @@ def test_parameters_reach_the_estimator_and_the_record():
         ("cocc", {"max_itr": 2}, "has no parameter 'max_itr'; did you mean max_iter?"),
         ("cocc", {"max_iter": 0}, "CoClusteringClassifier got max_iter=0; expected"),
         ("auto", {"max_iter": 2}, "name it instead of auto"),
-        (isthmus.TransductiveSVM(), {"C": 2}, "give it its parameters itself"),
+        (isthmus.CoClusteringClassifier(), {"C": 2}, "give it its parameters itself"),
     ],
     ids=["unknown", "not allowed", "auto", "an estimator"],
 )

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.classify.dual.laplacian import BipartiteLaplacian, normalised_edges
-from isthmus_bench.baselines import neighbour_laplacian
+from isthmus_bench.baselines.least_squares import neighbour_laplacian
 
 
 def random_matrix(seed, n=7, d=5, density=0.6):

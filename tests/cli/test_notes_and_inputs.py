@@ -516,7 +516,7 @@ def test_what_runs_in_blocks_is_seen_by_names_and_files(tmp_path, monkeypatch):
         ({"method": "nbc"}, True),
         ({"embed": "static"}, False),
         ({"labeller": "python label.py"}, False),
-        ({"method": "scl"}, False),
+        ({"method": "dual-factor"}, False),
     ],
     ids=str,
 )

@@ -22,7 +22,7 @@ from isthmus.clustering.guidance import choose_n_clusters, count_counterparts
 from isthmus.clustering.kmeans import initial_centers, kmeans, metric_rows
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.shift.similarity import cross_similarity
-from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
+from isthmus_bench.baselines.groups import cocluster, kmeans_with_source, plain_kmeans
 
 
 def sides(task):

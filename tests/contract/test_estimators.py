@@ -45,9 +45,8 @@ EXPECTED_FAILURES: dict[str, dict[str, str]] = {}
 
 
 # Settings under which a search inside an estimator looks at one value: the contract is about the estimator around it.
-# With their defaults these two pass the same checks, in 32 and 19 seconds of CPU: every fit searches, by thirty-six
-# logistic regressions or over all numbers of clusters.
-QUICK = {"CorrelationAlignment": {"C": 1.0}, "CrossGuidedKMeans": {"n_clusters": 2, "n_init": 1}}
+# With its defaults this one passes the same checks, in 19 seconds of CPU: every fit searches all numbers of clusters.
+QUICK = {"CrossGuidedKMeans": {"n_clusters": 2, "n_init": 1}}
 
 
 def quick(cls):
@@ -87,7 +86,7 @@ def test_transfer_contract(cls, check):
 
 
 # What stops as soon as it changes nothing more tells of fewer steps than it might have made.
-STOPS_EARLY = {"FactorDualClassifier", "TrAdaBoostClassifier"}
+STOPS_EARLY = {"FactorDualClassifier"}
 
 
 @pytest.mark.filterwarnings("ignore::isthmus.exceptions.IsthmusWarning")
@@ -109,6 +108,7 @@ def test_a_fit_tells_how_far_it_is_until_it_is_over(cls):
 def other_estimators():
     """Every estimator and transformer of the package and its benchmarks that is not on the list of public names."""
     importlib.import_module("isthmus_bench.baselines")
+    importlib.import_module("isthmus_bench.baselines.least_squares")
     for room in ("classify", "clustering", "features"):
         package = importlib.import_module(f"isthmus.{room}")
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
@@ -183,11 +183,14 @@ def test_careless_tables_are_seen(monkeypatch):
         (isthmus.CoClusteringClassifier(tol=1), "tol=1", "a number from 0 and below 1"),
         (isthmus.CrossGuidedKMeans(n_init="x"), "n_init='x'", "a whole number from 1"),
         (isthmus.CrossGuidedKMeans(guidance=2), "guidance=2", "a number from 0 to 1 or 'auto'"),
-        (isthmus.TrAdaBoostClassifier(max_iter=0), "max_iter=0", "a whole number from 1"),
         (isthmus.SourceOnlyClassifier("svm"), "estimator='svm'", "an estimator with fit() and predict() or None"),
         (isthmus.TermProjection(norm="l3"), "norm='l3'", "'l1', 'l2' or None"),
         (isthmus.TermProjectionClassifier(target_idf=1), "target_idf=1", "True or False"),
-        (isthmus.TransductiveSVM(random_state=-1), "random_state=-1", "a whole number from 0, a RandomState or None"),
+        (
+            isthmus.CoClusteringClassifier(random_state=-1),
+            "random_state=-1",
+            "a whole number from 0, a RandomState or None",
+        ),
         (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels=3", "a mapping or None"),
     ],
 )

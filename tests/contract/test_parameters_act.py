@@ -17,19 +17,14 @@ import isthmus
 
 # Settings under which all others of a class are tried.
 UNDER = {
-    "CorrelationAlignment": {"C": 1.0},
     "CrossGuidedKMeans": {"n_clusters": 3, "n_init": 1},
     "SelfTrainingTransferClassifier": {"max_iter": 2},
-    "SpectralFeatureAlignment": {"n_pivots": 10, "n_components": 4},
-    "StructuralCorrespondence": {"n_pivots": 10, "n_components": 4},
-    "TrAdaBoostClassifier": {"max_iter": 2},
     "TransductiveKernelClassifier": {"ngram_range": (3, 4)},
 }
 # Where a guess (twice, a tenth, another of the allowed words) does not do: what to set, and under which settings.
 SET = {
     ("CoClusteringClassifier", "n_word_clusters"): ({}, 3),
     ("CoClusteringClassifier", "tol"): ({}, 0.5),
-    ("CorrelationAlignment", "C"): ({}, 0.01),
     ("CrossGuidedKMeans", "n_clusters"): ({}, 2),
     ("FactorDualClassifier", "cg_iter"): ({"solver": "cg"}, 1),
     ("FactorDualClassifier", "cg_tol"): ({"solver": "cg"}, 0.5),
@@ -57,8 +52,6 @@ SET = {
     ("TermProjectionClassifier", "target_idf"): ({"weighting": "tf-idf-pr"}, True),
     ("TransductiveKernelClassifier", "n_landmarks"): ({"max_exact": 10}, 5),
     ("TransductiveKernelClassifier", "ngram_range"): ({}, (2, 3)),
-    ("TransductiveSVM", "growth"): ({}, 20.0),
-    ("TransductiveSVM", "start_C"): ({}, 0.5),
 }
 ELSEWHERE = {"random_state", "n_jobs", "device", "feature_names"}  # chance, speed and names: tests of their own
 # What so small a task does not show; tests of the method do.
@@ -69,9 +62,7 @@ UNSEEN = {
     ("CrossGuidedKMeans", "projection"),
     ("FactorDualClassifier", "n_init"),
     ("FactorDualClassifier", "word_classes"),
-    ("TrAdaBoostClassifier", "max_iter"),
     ("TransductiveKernelClassifier", "max_exact"),
-    ("TransductiveSVM", "max_iter"),
 }
 
 

@@ -17,7 +17,6 @@ import scipy.sparse as sp
 from isthmus import (
     FactorDualClassifier,
     ManifoldDualClassifier,
-    SpectralGraphTransducer,
     StringKernel,
     TransductiveCentroidClassifier,
     TransductiveKernelClassifier,
@@ -25,7 +24,6 @@ from isthmus import (
 from isthmus._math import content
 from isthmus.choose import AccuracyEstimate, candidates
 from isthmus.choose.guaranteed import Belief
-from isthmus.classify.baselines.aligned_features import StructuralCorrespondence
 from isthmus.classify.cocc.blocks import Weigher
 from isthmus.corpus import read_collection
 from isthmus.corpus.cells import FormulaEscaper
@@ -34,7 +32,6 @@ from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.blocks import RowBlock
-from isthmus.features.term_chi2 import project_rows
 from isthmus.features.tokens import surface_forms
 from isthmus.report import listing
 from isthmus.scale import label_files
@@ -117,12 +114,6 @@ def suggested(folder):
     return [[row["column"] for row in rows], [[row["expected_use"], row["expected_change"]] for row in rows]]
 
 
-def spectral(folder):
-    X, topic = word_counts(n=60)
-    model = SpectralGraphTransducer(n_eigenvectors=6, random_state=0).fit(X, half_labelled(topic))
-    return [model.transduction_]
-
-
 def hashed(folder):
     X = word_counts()[0]
     X[[0, 5, 23]] = 0
@@ -134,12 +125,6 @@ def hashed(folder):
 def logarithms(folder):
     X = sp.csr_matrix(word_counts()[0])
     return [Weigher().steps(RowBlock.of(X)), Weigher().values(RowBlock.of(X))]
-
-
-def projected(folder):
-    X, _ = word_counts()
-    term_class = np.array([0, 1, -1, 1, 0, 1, 0, -1, 0, 1])
-    return [project_rows(sp.csr_matrix(X), term_class, np.linspace(0.5, 2, 10), 2)]
 
 
 def terms(language, **settings):
@@ -272,10 +257,8 @@ CASES = [
     Case("conjugate gradients", {"isthmus.classify.dual.base.DIRECT_UP_TO": 5},
          dual(ManifoldDualClassifier, tol=1e-10), 1e-6),
     Case("words worked out together", {"isthmus.classify.dual.manifold_system.CHUNK": 2}, suggested, 1e-6),
-    Case("directions of a graph", {"isthmus.classify.baselines.sgt._DENSE": 5}, spectral),
     Case("hashes", {"isthmus._math.content._BLOCK": 4}, hashed),
     Case("logarithms looked up", {"isthmus.classify.cocc.blocks._LARGEST_TABLE": 1}, logarithms),
-    Case("projection", {"isthmus.features.term_chi2._BLOCK": 5}, projected),
     *(Case(f"terms of many texts, {name}", {TERMS + "_MANY": 3, TERMS + "_PART": 5}, terms(language, **settings))
       for name, language, settings in (
           ("English", "en", {}), ("pairs", "en", {"ngram_range": (1, 2)}), ("pieces", "de", {}),
@@ -407,12 +390,6 @@ def landmarks_of_rows(seed):
     )
 
 
-def rows_of_predictors(seed):
-    X, topic = word_counts(n=40)
-    model = StructuralCorrespondence(n_pivots=3, n_components=2, min_df=1, random_state=seed)
-    return model.fit(X, half_labelled(topic)).predict_proba(X)
-
-
 MOST = SimpleNamespace(exact=4_000)
 
 
@@ -422,7 +399,6 @@ MOST = SimpleNamespace(exact=4_000)
     [
         (landmarks_of_texts, {ROWS + "classifier.MOST_EXACT": 5, ROWS + "classifier.LANDMARKS": 12}),
         (landmarks_of_rows, {"MOST.exact": 5}),
-        (rows_of_predictors, {"isthmus.classify.baselines.aligned_features._DUAL_ROWS": 15}),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -6,7 +6,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
@@ -66,8 +65,7 @@ class Wordy(TransferClassifier):
 
 def test_types_decide_along_the_line_of_ancestors():
     assert account_of(Tuned()) is cocc.document_terms
-    assert account_of(isthmus.TransductiveSVM()) is linear.document_terms
-    assert account_of(isthmus.StructuralCorrespondence()) is occlusion.document_terms
+    assert account_of(isthmus.SelfTrainingTransferClassifier()) is linear.document_terms
     assert account_of(Wordy()) is occlusion.document_terms
     assert account_of(Frank()) is own_terms
     assert isinstance(Frank(), Accountable)
@@ -100,7 +98,6 @@ def test_an_account_of_the_wrong_size_is_refused():
     [
         isthmus.SourceOnlyClassifier(RandomForestClassifier(n_estimators=20, random_state=0)),
         isthmus.SourceOnlyClassifier(SVC(kernel="linear")),
-        isthmus.TrAdaBoostClassifier(),
     ],
 )
 @pytest.mark.parametrize("block", [256, 1])
@@ -158,7 +155,7 @@ def test_string_kernels_are_explained_whatever_the_classifier(settings):
 
 def test_an_empty_text_has_no_terms():
     assert explain_document(fit(Wordy()), " ") == []
-    assert explain_document(fit(CountVectorizer(), isthmus.TrAdaBoostClassifier()), "zzz") == []
+    assert explain_document(fit(CountVectorizer(), isthmus.SourceOnlyClassifier(SVC(kernel="linear"))), "zzz") == []
 
 
 @pytest.mark.parametrize("room", ["explain", "report", "api", "choose", "feedback"])
@@ -209,21 +206,6 @@ class Steps:
 
     def get_feature_names_out(self):
         return self._names
-
-
-def test_a_graph_explains_a_document_by_its_nearest_fitted_ones():
-    """By hand: the text is the word "kind"; of the two nearest one says so alone, the other with share 0.6."""
-    fitted = sp.csr_matrix([[0, 1, 0], [0.6, 0.8, 0], [0, 0, 1.0], [1.0, 0, 0]])
-    scores = np.array([[9.0, -9], [1.0, -1], [7.0, -7], [2.0, -4]])
-    method = SimpleNamespace(rows_=fitted, n_neighbors=2, node_scores_=scores, classes_=np.array(["a", "b"]))
-    rows = linear.graph_terms(Steps(sp.csr_matrix([[3.0, 0, 0]]), ["kind", "staff", "other"], method), "kind kind kind")
-    assert [(row["class"], row["term"]) for row in rows] == [("a", "kind"), ("b", "kind")]
-    assert [row["contribution"] for row in rows] == pytest.approx(
-        [(0.6 * 1 + 1.0 * 2) / 1.6, -(0.6 * 1 + 1.0 * 4) / 1.6]
-    )
-    method.rows_ = sp.csr_matrix([[0, 1.0, 0], [0, 0, 1.0]])
-    method.node_scores_ = scores[:2]
-    assert linear.graph_terms(Steps(sp.csr_matrix([[3.0, 0, 0]]), ["kind"] * 3, method), "kind") == []
 
 
 def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.features import term_chi2_loops
+from isthmus.features import term_chi2
 from isthmus.features.term_chi2 import (
     TermStatistics,
     as_counts,
@@ -161,8 +161,7 @@ def test_an_empty_second_stratum_changes_no_chi2():
 @pytest.mark.parametrize("bits", [1, 3, 12])
 def test_large_tables_are_counted_bucket_by_bucket(bits, monkeypatch):
     """Several buckets and one; a class without rows, rows without a class, counts of zero, terms of no row."""
-    monkeypatch.setattr(term_chi2_loops, "SMALL", -1)
-    monkeypatch.setattr(term_chi2_loops, "_BUCKET_BITS", bits)
+    monkeypatch.setattr(term_chi2, "BUCKET_BITS", bits)
     rng = np.random.default_rng(bits)
     dense = rng.integers(0, 4, (40, 21)) * (rng.random((40, 21)) < 0.3)
     dense[:, [4, 20]] = 0

@@ -6,7 +6,7 @@ import pytest
 from isthmus.clustering.alignment import guided_kmeans
 from isthmus.clustering.guidance import estimate_guidance_gain
 from isthmus.evaluate import pair_scores
-from isthmus_bench.baselines import plain_kmeans
+from isthmus_bench.baselines.groups import plain_kmeans
 from isthmus_bench.suites.guided_tasks import TASKS, Collections
 
 pytestmark = pytest.mark.data

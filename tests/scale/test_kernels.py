@@ -1,15 +1,18 @@
 """Each compiled loop against a few lines of numpy, on small rows with empty ones, repeated terms and ties."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import log_softmax as scipy_log_softmax
 from scipy.special import softmax
 
 from isthmus.classify import linear_kernels
 from isthmus.classify.cocc import kernels as cocc_kernels
+from isthmus.classify.projection.classifier import margin_histogram
 from isthmus.features import block_kernels, blocks
 from isthmus.features import token_kernels as term_kernels
+from isthmus.features.term_chi2 import project_rows
 
 SEEDS = [0, 1, 2]
 
@@ -128,23 +131,16 @@ def test_pairs_of_neighbours_and_rows_of_counts(seed, marked):
     assert X.toarray().tolist() == dense.tolist()
 
 
+@pytest.mark.parametrize("sublinear", [False, True])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_tfidf_rows_and_their_scores(seed):
+def test_tfidf_rows(seed, sublinear):
     X, indptr, indices, counts, rng = rows_of(seed)
-    idf, weights, bias = rng.random(7) + 0.5, rng.normal(size=(7, 3)), rng.normal(size=3)
-    logs = np.array([0.0, 1.0, 1.7, 2.1])
-    levels = logs[X.toarray()] * idf
-    lengths = np.linalg.norm(levels, axis=1, keepdims=True)
-    expected = levels / np.where(lengths > 0, lengths, 1)
-    values = block_kernels.weigh_rows(indptr, indices, counts, idf, logs)
-    assert sp.csr_matrix((values, indices, indptr), shape=X.shape).toarray() == pytest.approx(expected)
-    scores = block_kernels.row_scores(indptr, indices, values, weights, bias)
-    assert scores == pytest.approx(expected @ weights + bias)
-    labels, confidence = block_kernels.best_classes(scores, 2.0)
-    chances = softmax(2.0 * scores, axis=1)
-    assert labels.tolist() == chances.argmax(axis=1).tolist()
-    assert confidence == pytest.approx(chances.max(axis=1))
-    assert block_kernels.log_softmax(scores) == pytest.approx(scipy_log_softmax(scores, axis=1))
+    rows, idf, dense = blocks.RowBlock(indptr, indices, counts, 7), rng.random(7) + 0.5, X.toarray()
+    levels = np.where(dense > 0, 1 + np.log(np.maximum(dense, 1)), 0) if sublinear else dense
+    np.testing.assert_allclose(rows.levels(sublinear)[dense], levels)
+    lengths = np.linalg.norm(levels * idf, axis=1, keepdims=True)
+    expected = levels * idf / np.where(lengths > 0, lengths, 1)
+    assert rows.matrix(rows.tfidf(idf, sublinear=sublinear)).toarray() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -173,22 +169,26 @@ def test_best_class_by_scores_of_terms(seed, k):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sums_by_the_class_of_a_term(seed):
-    X, indptr, indices, counts, rng = rows_of(seed)
+    X, *_, rng = rows_of(seed)
     term_class, weight = np.array([0, 1, -1, 2, 0, -1, 1]), rng.random(7)
     marks = (term_class[:, None] == np.arange(3)) * weight[:, None]
-    assert block_kernels.class_sums(indptr, indices, counts, term_class, weight, 3) == pytest.approx(X @ marks)
+    assert project_rows(X, term_class, weight, 3) == pytest.approx(X @ marks)
 
 
-def test_shares_that_lead():
+def test_margins_between_the_two_largest_shares():
     features = np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 2.0], [0.0, 0.0, 0.0], [5.0, 1.0, 2.0]])
-    labels, margins = block_kernels.leading_shares(features)
-    assert labels.tolist() == [1, 0, 0, 0]
-    assert margins == pytest.approx([0.75 - 0.25, 0.0, 0.0, (5 - 2) / 8])
+    block = blocks.MemoryBlock("target", lambda: blocks.RowBlock.of(sp.csr_matrix((4, 3))))
+    table = margin_histogram(block, SimpleNamespace(features=lambda rows: features, n_classes=3))
+    margins = [0.75 - 0.25, 0.0, 0.0, (5 - 2) / 8]
+    assert table.sum(axis=1).tolist() == [3, 1, 0]  # a row without a leading class counts in the first
+    assert block.kept("margins")["labels"].tolist() == [1, -1, -1, 0]
+    assert block.kept("margins")["steps"].tolist() == [int(margin * blocks.BINS) for margin in margins]
 
 
 def test_values_by_class_and_step():
-    table = block_kernels.histogram(np.array([0, 1, -1, 1, 1, 0]), np.array([0.0, 0.5, 0.9, 1.0, 0.49, 0.25]), 2, 4)
-    assert table.tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
+    table = blocks.histogram(np.array([0, 1, -1, 1, 1, 0]), np.array([0.0, 0.5, 0.9, 1.0, 0.49, 0.25]), 2)
+    coarse = table.reshape(2, 4, -1).sum(axis=2)
+    assert coarse.tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
 
 
 def linear_problem(seed, width):

@@ -317,7 +317,7 @@ def test_without_a_limit_a_file_may_unpack_to_a_hundred_times_its_size(tmp_path,
 def test_what_cannot_work_is_refused(corpus, tmp_path):
     source, target, out = corpus / "source.csv", corpus / "target", tmp_path / "out"
     for options, code in (
-        ({"method": "sgt"}, "unknown-method"),
+        ({"method": "dual-factor"}, "unknown-method"),
         ({"engine": "spark"}, "bad-parameter"),
         ({"block_rows": 0}, "bad-parameter"),
         ({"engine": "memory", "workers": 2}, "bad-parameter"),

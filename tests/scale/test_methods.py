@@ -25,7 +25,7 @@ AS_WRITTEN = Reading("words", ("en",), sentiment=True)
 
 @pytest.mark.parametrize(("scores", "weights"), [([0.2, 0.7], {"projection": 1.0}), ([], {"logistic": 1.0})])
 def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monkeypatch, scores, weights):
-    table = [{"method": "sgt", "chosen": True, "weight": 1.0, "score": 0.9, "why": "best"}]
+    table = [{"method": "lsa", "chosen": True, "weight": 1.0, "score": 0.9, "why": "best"}]
     rows = [{"method": name, "chosen": False, "why": "less"} for name in ("cocc", "projection")]
     table += [row | {"score": score} for row, score in zip(rows, scores, strict=True)] if scores else rows
     monkeypatch.setattr(label, "try_methods", lambda texts, **options: (texts.given_source, texts.given_target))
@@ -40,7 +40,7 @@ def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monke
     assert asked.decision[0]["why"].endswith("does not run in blocks")
     # The weights of those that do run add up to one.
     table[:] = [{"method": name, "chosen": True, "weight": weight, "score": 0.5, "why": "good"}
-                for name, weight in (("sgt", 0.5), ("cocc", 0.4), ("nbc", 0.1))]  # fmt: skip
+                for name, weight in (("lsa", 0.5), ("cocc", 0.4), ("nbc", 0.1))]  # fmt: skip
     assert label.LabelRun._choose(asked) == pytest.approx({"cocc": 0.8, "nbc": 0.2})
 
 

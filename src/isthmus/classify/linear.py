@@ -13,7 +13,6 @@ from isthmus._math.calibration import fit_temperature
 from isthmus._parameters import POSITIVE, StrOptions, check_parameters, parameter, parameters
 from isthmus.base import softmax
 from isthmus.exceptions import DataError
-from isthmus.features.block_loops import row_scores
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
 from isthmus.features.term_chi2 import as_counts
 
@@ -74,8 +73,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     def _scores(self, rows: RowBlock) -> np.ndarray:
         values = rows.tfidf(self.idf_, sublinear=self.sublinear)
-        scores = row_scores(rows.indptr, rows.indices, values, self.coef_, self.intercept_)
-        return self.inverse_temperature_ * scores
+        return self.inverse_temperature_ * (rows.matrix(values) @ self.coef_ + self.intercept_)
 
     def predict_proba(self, X) -> np.ndarray:
         check_is_fitted(self)

@@ -8,7 +8,6 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.validation import check_non_negative, validate_data
 
 from isthmus._math.information import naive_bayes_scores
-from isthmus.features.block_loops import row_scores
 from isthmus.features.blocks import Block, ClassCounts, MemoryBlock, Passes, RowBlock, count_classes
 from isthmus.features.term_chi2 import as_counts
 
@@ -47,10 +46,8 @@ class NaiveBayes(MultinomialNB):
         )
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        rows = block.rows
-        values = rows.counts.astype(np.float64)
-        scores = row_scores(rows.indptr, rows.indices, values, self._weights(), self.class_log_prior_)
-        return scores, np.diff(rows.indptr) == 0
+        scores = block.rows.matrix() @ self._weights() + self.class_log_prior_
+        return scores, np.diff(block.rows.indptr) == 0
 
     def _weights(self) -> np.ndarray:
         return np.ascontiguousarray(self.feature_log_prob_.T)

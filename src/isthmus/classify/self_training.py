@@ -10,12 +10,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods, parameter, parameters
 from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.linear import LinearClassifier, Objective, WeighedRows, spread_classes
 from isthmus.classify.rules import LinearRule
 from isthmus.classify.source_only import default_estimator, linear_rule, log_probability
 from isthmus.exceptions import UsageError
-from isthmus.features.blocks import BINS, Block, Passes, as_bins, least_bins
+from isthmus.features.blocks import Block, Passes, as_bins, histogram, least_bins
 
 
 @parameters
@@ -43,7 +43,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     See Also
     --------
     isthmus.SourceOnlyClassifier : The same without the target.
-    isthmus.TransductiveSVM : Uses all target rows at once.
+    isthmus.CoClusteringClassifier : Uses all target rows at once, through their words.
 
     Examples
     --------
@@ -141,15 +141,13 @@ class SelfTrainingTransferClassifier(TransferClassifier):
 
 def guess(block: Block, objective: Objective, point: np.ndarray, name: str) -> np.ndarray:
     """Keep the labels of a block's documents and how sure they are; how many of each label have which confidence."""
-    from isthmus.features.block_kernels import best_classes, histogram
-
     rows = WeighedRows.of(block, objective.idf, objective.sublinear)
     weights = spread_classes(point)
     every = np.zeros(len(block.rows), dtype=np.int32)
     scores = rows.scores(every, weights[:-1] * objective.idf[:, None], weights[-1])
-    labels, confidence = best_classes(scores, 1.0)
+    labels, confidence = scores.argmax(axis=1).astype(np.int32), softmax(scores).max(axis=1)
     block.keep(name, {"labels": labels, "steps": as_bins(confidence).astype(np.uint16)})
-    return histogram(labels, confidence, objective.n_classes, BINS)
+    return histogram(labels, confidence, objective.n_classes)
 
 
 def surest_rows(scores: np.ndarray, share: float) -> np.ndarray:

@@ -123,8 +123,6 @@ def account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
 @cache
 def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
     """Methods that have a module of this room, imported when the first label is explained."""
-    from isthmus.classify.baselines.sgt import SpectralGraphTransducer
-    from isthmus.classify.baselines.tsvm import TransductiveSVM
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.base import DualClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
@@ -142,10 +140,8 @@ def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
         LiteralTermProjection: projection.document_terms,
         SelfTrainingTransferClassifier: linear.document_terms,
         SourceOnlyClassifier: linear.document_terms,
-        SpectralGraphTransducer: linear.graph_terms,
         TermProjectionClassifier: projection.document_terms,
         TransductiveKernelClassifier: strings.document_terms,
-        TransductiveSVM: linear.document_terms,
     }
 
 

@@ -1,11 +1,9 @@
-"""Linear and graph methods: a score is a sum, over words or over neighbours, so each word's share is exact."""
+"""Explain labels of linear methods: a score is a sum over words, so the share of each word is exact."""
 
 from __future__ import annotations
 
 import numpy as np
-from sklearn.preprocessing import normalize
 
-from isthmus.classify.baselines.sgt import nearest
 from isthmus.explain import occlusion
 from isthmus.pipeline import TransferPipeline
 
@@ -28,27 +26,9 @@ def class_weights(estimator) -> np.ndarray | None:
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Rows by the weights of a linear classifier; of any other, terms are left out in turn."""
     model = pipeline.steps[-1][1]
-    # TransductiveSVM carries its weights itself; the others wrap a scikit-learn classifier
     per_column = class_weights(getattr(model, "estimator_", model))
     if per_column is None:
         return occlusion.document_terms(pipeline, text)
     row = pipeline[:-1].transform([text]).tocsr()
     names = pipeline[:-1].get_feature_names_out()[row.indices]
     return occlusion.contribution_rows(model.classes_, names, (per_column[:, row.indices] * row.data).T)
-
-
-# -- Graph methods: a document's score is a mean over its nearest fitted documents, so shared words carry it exactly
-
-
-def graph_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    model = pipeline.steps[-1][1]
-    row = normalize(pipeline[:-1].transform([text]).tocsr())
-    weights = nearest(row, model.rows_, model.n_neighbors)
-    total = weights.sum()
-    if not total:
-        return []
-    neighbours = model.rows_[weights.indices][:, row.indices]
-    # cosine = Σ over shared words; a neighbour's scores enter the mean with that weight
-    shares = np.asarray(neighbours.T @ model.node_scores_[weights.indices]) * row.data[:, None] / total
-    names = pipeline[:-1].get_feature_names_out()[row.indices]
-    return occlusion.contribution_rows(model.classes_, names, shares)

@@ -16,9 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.features.block_loops import weigh_rows
 from isthmus.features.term_chi2 import TermStatistics, count_terms
-from isthmus.features.weights import smooth_idf
+from isthmus.features.weights import smooth_idf, weigh_tfidf
 
 BINS = 1 << 16  # steps in which margins and confidences between 0 and 1 are counted
 _PER_COLUMN, _FEWEST = 4, 2_000_000  # entries that wait to be counted
@@ -50,11 +49,11 @@ class RowBlock:
         return matrix
 
     def tfidf(self, idf: np.ndarray, *, sublinear: bool) -> np.ndarray:
-        """tf-idf values of the entries, rows of length one."""
-        return weigh_rows(self.indptr, self.indices, self.counts, idf, self.levels(sublinear))
+        """Return the tf-idf values of the entries, for rows of length one."""
+        return weigh_tfidf(self.matrix(), idf, sublinear=sublinear).data
 
     def levels(self, sublinear: bool) -> np.ndarray:
-        """What each count weighs before the idf and the length of its row: itself, or 1 + log."""
+        """Return the weight of each count before the idf and the length of its row: the count, or 1 + log."""
         most = int(self.counts.max(initial=1)) + 1
         if not sublinear:
             return np.arange(most, dtype=np.float64)
@@ -248,7 +247,14 @@ def count_classes(block: Block, n_classes: int) -> ClassCounts:
 
 
 def as_bins(values: np.ndarray) -> np.ndarray:
+    """Return the step of each value between 0 and 1, of ``BINS`` equal steps."""
     return np.minimum(BINS - 1, (values * BINS).astype(np.int64))
+
+
+def histogram(labels: np.ndarray, values: np.ndarray, n_classes: int) -> np.ndarray:
+    """Count the rows of each class with a value (0 to 1) in each of ``BINS`` steps; rows of class -1 are left out."""
+    places = (labels * np.int64(BINS) + as_bins(values))[labels >= 0]
+    return np.bincount(places, minlength=n_classes * BINS).reshape(n_classes, BINS)
 
 
 def least_bins(counts: np.ndarray, share: float) -> np.ndarray:

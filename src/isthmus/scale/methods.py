@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import log_softmax
 
-from isthmus.features.block_kernels import log_softmax
 from isthmus.features.blocks import Block, MemoryBlock, RowBlock
 from isthmus.scale.pieces import Job, Piece, load_codes
 from isthmus.scale.views import View, load_rows
@@ -145,7 +145,7 @@ class VotingModel:
     def _pool(self, scores: Mapping[str, np.ndarray]) -> np.ndarray:
         total = np.zeros_like(next(iter(scores.values())))
         for name, own in scores.items():
-            total += self.weights[name] * np.maximum(log_softmax(own), math.log(_FLOOR))
+            total += self.weights[name] * np.maximum(log_softmax(own, axis=1), math.log(_FLOOR))
         return total
 
     def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smoo
 from isthmus.classify.cocc.steps import group_words
 from isthmus.evaluate.labels import error_rate
 from isthmus.features.blocks import MemoryPasses
-from isthmus.methods import make_method
+from isthmus_bench.baselines import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import cocc as speed_cocc
 from isthmus_bench.suites.choose import choice

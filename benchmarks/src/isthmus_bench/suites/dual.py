@@ -27,7 +27,8 @@ from isthmus.evaluate.labels import pair_scores
 from isthmus.exceptions import IsthmusWarning
 from isthmus.explain.dual import top_words
 from isthmus.methods import make_method
-from isthmus_bench.baselines import KernelLeastSquares, LaplacianLeastSquares, cocluster, nmf_groups
+from isthmus_bench.baselines.groups import cocluster, nmf_groups
+from isthmus_bench.baselines.least_squares import KernelLeastSquares, LaplacianLeastSquares
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData
 from isthmus_bench.suites.dual_data import (
     FIVE_GROUPS,

@@ -21,7 +21,7 @@ from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
 from isthmus.features.embeddings import embed_texts
 from isthmus.papers import guided as paper
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
-from isthmus_bench.baselines import cocluster, kmeans_with_source, plain_kmeans
+from isthmus_bench.baselines.groups import cocluster, kmeans_with_source, plain_kmeans
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData
 from isthmus_bench.suites.guided_tasks import (
     BOOST_FILES,

@@ -23,7 +23,7 @@ from isthmus.base import softmax
 from isthmus.classify.strings.classifier import ALIGNED, TransductiveKernelClassifier
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.strings import StringKernel
-from isthmus.methods import make_method
+from isthmus_bench.baselines import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.speed import gpu
 from isthmus_bench.suites.choose import choice

@@ -18,7 +18,8 @@ from scipy.special import xlogy
 from isthmus._math.content import content_noise
 from isthmus._math.information import naive_bayes_scores
 from isthmus._math.rows import unit_rows
-from isthmus.features.block_loops import SMALL, add_under, entry_rows, row_scores, sums_at
+from isthmus.classify.cocc.kernels import add_products, best_places, list_moves
+from isthmus.features.block_kernels import add_under
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock, add_tuples
 
 SKETCH_WIDTH = 24
@@ -75,94 +76,6 @@ def row_lengths(rows: RowBlock, values: np.ndarray, weights: np.ndarray) -> np.n
     return np.sqrt(rows.matrix(values**2) @ weights**2)
 
 
-# -- Inner loops by numpy where there is little to do, compiled where there is much; see ``SMALL``
-
-
-def best_places(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    scores: np.ndarray,
-    bias: np.ndarray,
-    labels: np.ndarray,
-    groups: np.ndarray | None = None,
-) -> None:
-    """Cluster of each row with the largest ``bias + Σ value · scores[word]``, in place.
-
-    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; from -1 it gets the first. With
-    ``groups`` words share scores: a word has those of its group.
-    """
-    if len(indices) > SMALL:
-        from isthmus.classify.cocc.kernels import best_places as compiled
-
-        compiled(indptr, indices, values, scores, bias, labels, groups)
-        return
-    of_word = scores if groups is None else scores[groups]
-    _take_best(row_scores(indptr, indices, values, of_word, bias), labels)
-
-
-def assign_words(weights: np.ndarray, logs: np.ndarray, labels: np.ndarray) -> int:
-    """Best word cluster of each word (the cheap word step), in place; ties keep the cluster. Returns how many changed.
-
-    ``weights`` is (document clusters and classes, the latter already times λ) × words, ``logs`` the same rows × word
-    clusters, finite.
-    """
-    if weights.shape[1] * logs.shape[1] > 4 * SMALL:
-        from isthmus.classify.cocc.kernels import assign_words as compiled
-
-        return compiled(weights, logs, labels)
-    return _take_best(weights.T @ logs, labels)
-
-
-def _take_best(scores: np.ndarray, labels: np.ndarray) -> int:
-    """Labels by the largest score of each row, in place, the first of equals unless the row has one; how many moved."""
-    at = np.arange(len(labels))
-    best = scores.argmax(axis=1)
-    moved = scores[at, best] > scores[at, np.maximum(labels, 0)]
-    labels[moved] = best[moved]
-    labels[labels < 0] = 0  # nothing beats the first cluster
-    return int(moved.sum())
-
-
-def list_moves(
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    weights: np.ndarray,
-    before: np.ndarray,
-    after: np.ndarray,
-    n_classes: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """What rows that changed their class take from one column of a terms × classes table and bring to another.
-
-    Places in the flat table, and integers to add there; a row without a class before comes from -1.
-    """
-    if len(indices) > SMALL:
-        from isthmus.classify.cocc.kernels import list_moves as compiled
-
-        return compiled(indptr, indices, weights, before, after, n_classes)
-    rows = entry_rows(indptr)
-    here = np.flatnonzero((before != after)[rows])
-    rows, first, weights = rows[here], indices[here].astype(np.int64) * n_classes, weights[here]
-    left = before[rows] >= 0
-    places = np.concatenate([first + after[rows], (first + before[rows])[left]])
-    return places, np.concatenate([weights, -weights[left]])
-
-
-def add_products(
-    indptr: np.ndarray, indices: np.ndarray, values: np.ndarray, rows: np.ndarray, scale: float, out: np.ndarray
-) -> None:
-    """Xᵀ · rows in fixed point, added to ``out``."""
-    if len(indices) > SMALL:
-        from isthmus.classify.cocc.kernels import add_products as compiled
-
-        compiled(indptr, indices, values, rows, scale, out)
-        return
-    of_entry, places = entry_rows(indptr), indices * np.int64(out.shape[1])
-    for column in range(rows.shape[1]):
-        parts = np.rint(values * rows[of_entry, column] * scale).astype(np.int64)
-        np.add.at(out.reshape(-1), places + column, parts)
-
-
 # -- statistics of a block ---------------------------------------------------------------------------------------------
 
 
@@ -185,7 +98,7 @@ def word_totals(block: Block, weigher: Weigher) -> tuple[np.ndarray, np.ndarray]
     totals = np.zeros((rows.n_columns, 1), dtype=np.int64)
     add_under(rows.indptr, rows.indices, weigher.steps(rows), np.zeros(len(rows), dtype=np.int32), totals)
     values = weigher.values(rows)
-    sums = sums_at(entry_rows(rows.indptr), values, len(rows))
+    sums = rows.matrix(values) @ np.ones(rows.n_columns)
     own = [np.rint(xlogy(part, part) * (weigher.one / 64)).astype(np.int64).sum() for part in (values, sums)]
     return totals[:, 0], np.array(own, dtype=np.int64)
 
@@ -197,7 +110,7 @@ def sketch_block(block: Block, weigher: Weigher, seed: int, words: np.ndarray | 
     if words is None:
         vectors = content_noise(rows.matrix(weigher.plain(rows)), SKETCH_WIDTH, np.random.default_rng(seed))
     else:
-        vectors = unit_rows(row_scores(rows.indptr, rows.indices, values, words, np.zeros(SKETCH_WIDTH)))
+        vectors = unit_rows(rows.matrix(values) @ words)
     out = np.zeros((rows.n_columns, SKETCH_WIDTH), dtype=np.int64)
     add_products(rows.indptr, rows.indices, values, vectors, weigher.one / 16, out)
     return out
@@ -304,7 +217,7 @@ def score_rows(
     ``word_scores`` are then weighted centroids.
     """
     values = weigher.values(rows)
-    scores = row_scores(rows.indptr, rows.indices, values, word_scores, np.zeros(word_scores.shape[1]))
+    scores = rows.matrix(values) @ word_scores
     if word_weights is not None:
         lengths = row_lengths(rows, values, word_weights)
         scores /= np.where(lengths > 0, lengths, 1.0)[:, None]

@@ -28,7 +28,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from isthmus._math.information import mutual_information, safe_log
-from isthmus.classify.cocc.blocks import PlacedDocuments, TargetTotals, assign_words
+from isthmus.classify.cocc.blocks import PlacedDocuments, TargetTotals
+from isthmus.classify.cocc.kernels import assign_words
 
 
 @dataclass(eq=False)

@@ -9,6 +9,11 @@ from isthmus._math.compiled import compiled
 
 @compiled
 def best_places(indptr, indices, values, scores, bias, labels, groups):
+    """Move each row to the cluster with the largest ``bias + Σ value · scores[word]``, in place.
+
+    A row keeps its cluster on a tie, so that rounding cannot make the search cycle; label -1 becomes the first of the
+    best. With ``groups``, a word has the scores of its group.
+    """
     n_clusters = scores.shape[1]
     own = np.empty(n_clusters)
     for row in range(indptr.shape[0] - 1):
@@ -37,7 +42,12 @@ _TILE = 64  # words side by side: their scores and best places fit the first-lev
 
 @compiled(fastmath={"reassoc", "nsz", "contract"})
 def assign_words(weights, logs, labels):
-    """The inner loops run over words side by side, each with the best cluster so far: no branch for many scores."""
+    """Move each word to its best cluster (the cheap word step), in place; return how many words moved.
+
+    ``weights`` are (document clusters and classes, the latter times λ) × words, ``logs`` the same rows × word clusters,
+    finite. A word keeps its cluster on a tie. The inner loops run over words side by side, each with the best cluster
+    so far, so that most scores need no branch.
+    """
     width, n_words = weights.shape
     part = np.zeros((width, _TILE))
     sums, highest, places = np.empty(_TILE), np.empty(_TILE), np.empty(_TILE, np.int64)
@@ -80,6 +90,10 @@ def assign_words(weights, logs, labels):
 
 @compiled
 def list_moves(indptr, indices, weights, before, after, n_classes):
+    """Return the changes of a terms × classes table by the rows that changed their class: flat places and integers.
+
+    A row without a class before has -1.
+    """
     size = 0
     for row in range(before.shape[0]):
         if before[row] != after[row]:
@@ -100,6 +114,7 @@ def list_moves(indptr, indices, weights, before, after, n_classes):
 
 @compiled
 def add_products(indptr, indices, values, rows, scale, out):
+    """Add Xᵀ · rows to ``out`` in fixed point, in units of 1 / ``scale``."""
     for row in range(indptr.shape[0] - 1):
         for at in range(indptr[row], indptr[row + 1]):
             for j in range(rows.shape[1]):

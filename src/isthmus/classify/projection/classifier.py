@@ -21,7 +21,7 @@ from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.projection.hinge import fit_squared_hinge
 from isthmus.classify.rules import ProjectionRule, class_shares
 from isthmus.exceptions import UsageError
-from isthmus.features.blocks import BINS, Block, ClassCounts, Passes, RowBlock, as_bins, count_classes, least_bins
+from isthmus.features.blocks import Block, ClassCounts, Passes, as_bins, count_classes, histogram, least_bins
 from isthmus.features.projection import Projection, TermProjector, block_statistics
 from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf
@@ -186,12 +186,14 @@ class PassedRows:
 
 def margin_histogram(block: Block, projection: Projection) -> np.ndarray:
     """How many rows of each class, by rule, have which margin; both are kept for :func:`move_surest`."""
-    from isthmus.features.block_kernels import histogram, leading_shares
-
-    labels, margins = leading_shares(block_features(block.rows, projection))
+    features = projection.features(block.rows.matrix())
+    labels = features.argmax(axis=1).astype(np.int32)
+    second, first = np.partition(features, -2, axis=1)[:, -2:].T
+    totals = np.where(first > 0, features.sum(axis=1), 1.0)
+    margins = first / totals - second / totals
     leading = np.where(margins > 0, labels, -1)  # where no class leads, the row counts in its class but is never sure
     block.keep("margins", {"labels": leading, "steps": as_bins(margins).astype(np.uint16)})
-    return histogram(labels, margins, projection.n_classes, BINS)
+    return histogram(labels, margins, projection.n_classes)
 
 
 def move_surest(block: Block, n_classes: int, least: np.ndarray, step: int) -> ClassCounts:
@@ -208,14 +210,6 @@ def move_surest(block: Block, n_classes: int, least: np.ndarray, step: int) -> C
     came, left = (np.flatnonzero((now != before) & (own >= 0)) for own in (now, before))
     codes = np.concatenate([now[came], before[left] + np.int32(n_classes)])
     return ClassCounts.of(block.rows, np.concatenate([came, left]), codes, 2 * n_classes)
-
-
-def block_features(rows: RowBlock, projection: Projection) -> np.ndarray:
-    """As :meth:`isthmus.features.projection.Projection.features`, entry by entry."""
-    from isthmus.features.block_kernels import class_sums
-
-    arrays = rows.indptr, rows.indices, rows.counts
-    return class_sums(*arrays, projection.term_class, projection.weight, projection.n_classes)
 
 
 def surest_rows(shares: np.ndarray, share: float) -> np.ndarray:
@@ -433,7 +427,7 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
         """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
         rows = block.rows
-        return self.prediction_rule().of_features(block_features(rows, self.projection_)), np.diff(rows.indptr) == 0
+        return self.prediction_rule().of_features(self.projection_.features(rows.matrix())), np.diff(rows.indptr) == 0
 
     def predict(self, X):
         check_is_fitted(self)

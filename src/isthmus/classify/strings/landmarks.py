@@ -13,7 +13,6 @@ from isthmus.classify.strings.classifier import CALIBRATION_ROWS, SPACED_LENGTHS
 from isthmus.classify.strings.kernel_ridge import choose_ridge, indicator, leave_one_out, rbf
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.blocks import (
-    BINS,
     ONE,
     Block,
     Passes,
@@ -22,6 +21,7 @@ from isthmus.features.blocks import (
     as_steps,
     block_steps,
     exact_product,
+    histogram,
     square_sums,
 )
 from isthmus.features.languages import IDEOGRAPHIC
@@ -134,10 +134,8 @@ def moments(block: Block, model: LandmarkKernelClassifier, n_classes: int, least
 
 
 def score_histogram(block: Block, model: LandmarkKernelClassifier) -> np.ndarray:
-    from isthmus.features.block_kernels import histogram
-
     _, sure = _sureness(model, block_steps(block, "strings", model.steps)[0])
-    return histogram(np.zeros(len(sure), dtype=np.int32), sure, 1, BINS)
+    return histogram(np.zeros(len(sure), dtype=np.int32), sure, 1)
 
 
 def _sureness(model: LandmarkKernelClassifier, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

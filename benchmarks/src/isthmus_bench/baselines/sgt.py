@@ -129,7 +129,7 @@ class SpectralGraphTransducer(TransferClassifier):
 
     See Also
     --------
-    isthmus.TransductiveSVM : A margin instead of a graph cut.
+    isthmus_bench.baselines.tsvm.TransductiveSVM : A margin instead of a graph cut.
     isthmus.CoClusteringClassifier : Uses the words, not only the documents.
 
     References
@@ -139,7 +139,7 @@ class SpectralGraphTransducer(TransferClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus import SpectralGraphTransducer
+    >>> from isthmus_bench.baselines.sgt import SpectralGraphTransducer
     >>> X = np.array([[3, 0, 1], [0, 3, 1], [2, 0, 1], [0, 2, 1], [4, 1, 0], [1, 4, 0]])
     >>> model = SpectralGraphTransducer(n_neighbors=3, random_state=0)
     >>> model.fit(X, ["a", "b", None, None, None, None]).transduction_.tolist()

@@ -152,8 +152,8 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
 
     See Also
     --------
-    isthmus.SpectralFeatureAlignment : Aligns words instead of second moments.
-    isthmus.StructuralCorrespondence : Aligns words through pivots.
+    isthmus_bench.baselines.aligned_features.SpectralFeatureAlignment : Aligns words instead of second moments.
+    isthmus_bench.baselines.aligned_features.StructuralCorrespondence : Aligns words through pivots.
 
     References
     ----------
@@ -162,7 +162,7 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.classify.baselines.aligned_features import CorrelationAlignment
+    >>> from isthmus_bench.baselines.aligned_features import CorrelationAlignment
     >>> X = np.array([[3, 0], [0, 2], [4, 1], [1, 5]])
     >>> CorrelationAlignment().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
@@ -229,8 +229,8 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
 
     See Also
     --------
-    isthmus.StructuralCorrespondence : Pivot words instead of a bipartite graph.
-    isthmus.CorrelationAlignment : Second moments instead of words.
+    isthmus_bench.baselines.aligned_features.StructuralCorrespondence : Pivot words instead of a bipartite graph.
+    isthmus_bench.baselines.aligned_features.CorrelationAlignment : Second moments instead of words.
 
     References
     ----------
@@ -240,7 +240,7 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.classify.baselines.aligned_features import SpectralFeatureAlignment
+    >>> from isthmus_bench.baselines.aligned_features import SpectralFeatureAlignment
     >>> X = np.array([[3, 0, 1], [0, 2, 1], [4, 1, 0], [1, 5, 0]])
     >>> SpectralFeatureAlignment().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']
@@ -303,8 +303,8 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
 
     See Also
     --------
-    isthmus.SpectralFeatureAlignment : A graph of words instead of pivot predictors.
-    isthmus.CorrelationAlignment : Second moments instead of words.
+    isthmus_bench.baselines.aligned_features.SpectralFeatureAlignment : A graph of words instead of pivot predictors.
+    isthmus_bench.baselines.aligned_features.CorrelationAlignment : Second moments instead of words.
 
     References
     ----------
@@ -313,7 +313,7 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.classify.baselines.aligned_features import StructuralCorrespondence
+    >>> from isthmus_bench.baselines.aligned_features import StructuralCorrespondence
     >>> X = np.array([[3, 0, 1], [0, 2, 1], [4, 1, 0], [1, 5, 0]])
     >>> StructuralCorrespondence().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']

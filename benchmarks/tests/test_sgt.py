@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import SpectralGraphTransducer
-from isthmus.classify.baselines import sgt
-from isthmus.classify.baselines.sgt import nearest, smooth_directions, transduce
 from isthmus.exceptions import UsageError
+from isthmus_bench.baselines import sgt
+from isthmus_bench.baselines.sgt import SpectralGraphTransducer, nearest, smooth_directions, transduce
 
 
 def test_nearest_finds_the_largest_cosines_whatever_the_form():

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from isthmus._parameters import FROM_1, POSITIVE, Interval, parameter, parameters
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
-from isthmus.classify.baselines.aligned_features import linear_scores
+from isthmus_bench.baselines.aligned_features import linear_scores
 
 
 @parameters
@@ -41,7 +41,7 @@ class TrAdaBoostClassifier(TransferClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
+    >>> from isthmus_bench.baselines.tradaboost import TrAdaBoostClassifier
     >>> X = np.array([[3, 0], [0, 2], [4, 1], [1, 5]])
     >>> TrAdaBoostClassifier().fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']

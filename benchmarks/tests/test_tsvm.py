@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import SourceOnlyClassifier, TransductiveSVM
-from isthmus.classify.baselines.tsvm import balanced_signs, switch_pairs
+from isthmus import SourceOnlyClassifier
 from isthmus.exceptions import UsageError
+from isthmus_bench.baselines.tsvm import TransductiveSVM, balanced_signs, switch_pairs
 
 
 def shifted_clouds(seed=0, n=60):

@@ -8,8 +8,9 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus.base import check_transfer_data
-from isthmus.classify.baselines import aligned_features
-from isthmus.classify.baselines.aligned_features import (
+from isthmus.corpus import make_shifted_texts
+from isthmus_bench.baselines import aligned_features
+from isthmus_bench.baselines.aligned_features import (
     CorrelationAlignment,
     SpectralFeatureAlignment,
     StructuralCorrespondence,
@@ -17,8 +18,7 @@ from isthmus.classify.baselines.aligned_features import (
     scaled_map,
     top_singular,
 )
-from isthmus.classify.baselines.tradaboost import TrAdaBoostClassifier
-from isthmus.corpus import make_shifted_texts
+from isthmus_bench.baselines.tradaboost import TrAdaBoostClassifier
 
 MADE = make_shifted_texts(200, 200, n_words=10, shared=0.5, noise=0.15, common=0.2, length=8, random_state=0)
 VECTORIZER = CountVectorizer(binary=True).fit(MADE.texts)

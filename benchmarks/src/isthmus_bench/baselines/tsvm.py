@@ -75,7 +75,7 @@ class TransductiveSVM(TransferClassifier):
 
     See Also
     --------
-    isthmus.SpectralGraphTransducer : A graph cut instead of a margin.
+    isthmus_bench.baselines.sgt.SpectralGraphTransducer : A graph cut instead of a margin.
     isthmus.SelfTrainingTransferClassifier : A simpler way to use target rows.
 
     References
@@ -85,7 +85,7 @@ class TransductiveSVM(TransferClassifier):
     Examples
     --------
     >>> import numpy as np
-    >>> from isthmus import TransductiveSVM
+    >>> from isthmus_bench.baselines.tsvm import TransductiveSVM
     >>> X = np.array([[1.0, 0.0], [0.0, 1.0], [0.8, 0.1], [0.1, 0.9]])
     >>> TransductiveSVM(random_state=0).fit(X, ["a", "b", None, None]).transduction_.tolist()
     ['a', 'b', 'a', 'b']

@@ -1,1 +1,0 @@
-"""Baselines: source only, self-training, and methods that the papers compare themselves with."""
