@@ -7,18 +7,13 @@ WORKERS ?= 2
 SPREAD := --dist loadgroup --no-loadscope-reorder
 STALE  ?= say
 # Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
-FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py docs/test_mutants.py evaluate explain \
-<<<<<<< HEAD
-	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py test_packing.py \
-	test_methods.py test_request.py)
-=======
+FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py evaluate explain \
 	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py \
-	test_recipes.py test_request.py)
->>>>>>> 883cc81c (Remove the quick path for later texts)
+	test_methods.py test_request.py)
 
 FUZZ_MINUTES ?= 30
 
-.PHONY: fuzz demo serve check test record style lint coverage docs pictures bench wheel fresh clean test-oldest mutants
+.PHONY: fuzz demo serve check test record record-pairs compare-pairs style lint coverage docs pictures bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -60,10 +55,18 @@ check: style                ## style, types, import rules and the fast tests
 test: style                 ## style, types, import rules and all tests
 	$(call tested,)
 
-record: $(VENV)/.dev        ## write the recorded outputs anew after a change that was meant; read the difference
-	$(BIN)/python tests/test_whole_outputs.py
+record: $(VENV)/.dev        ## record the outputs again after an intended change; read the difference
+	$(BIN)/python tests/helpers/frozen_runs.py
+	PYTHONPATH=tests/helpers $(BIN)/python tests/test_whole_outputs.py
 	$(BIN)/python tests/workbench/test_whole_story.py
-	git diff --stat -- tests/whole_outputs.json tests/workbench/whole_story.txt
+	git diff --stat -- tests/frozen_runs.json tests/whole_outputs.json tests/workbench/whole_story.txt
+
+# auto on 12 pairs of the benchmark corpora; not part of `make test`, because they need ISTHMUS_DATA
+record-pairs: $(VENV)/.dev  ## record the labels of auto on pairs of the benchmark corpora
+	$(BIN)/python tests/helpers/frozen_runs.py --pairs
+
+compare-pairs: $(VENV)/.dev ## compare the labels of auto on pairs of the benchmark corpora with the record
+	$(BIN)/python tests/helpers/frozen_runs.py --pairs --compare
 
 style: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -3,11 +3,8 @@
 import os
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from types import SimpleNamespace
-
-import pytest
 
 
 def name_of(item):
@@ -40,18 +37,6 @@ def test_a_second_collection_names_the_same_tests(request):
     if request.config.getoption("--random-order") is not None:
         again = sorted(again)
     assert again == here
-
-
-def test_the_example_that_a_wrong_change_names_is_there(request):
-    """``tools/mutants.toml`` names one example of a test with many; tests/docs/test_mutants.py looks at the tests."""
-    asked = request.config
-    if asked.option.keyword or asked.option.markexpr or any("::" in name for name in asked.args):
-        pytest.skip("only some tests were asked for")
-    here = {name_of(item) for item in request.session.items}
-    collected = {name.partition("[")[0] for name in here}
-    table = tomllib.loads((asked.rootpath / "tools" / "mutants.toml").read_text(encoding="utf-8"))["mutant"]
-    examples = {row["test"] for row in table if "[" in row["test"] and row["test"].partition("[")[0] in collected}
-    assert not examples - here, "name another example, or the test alone"
 
 
 def test_the_longest_file_comes_first_and_a_seed_gives_one_order(request):

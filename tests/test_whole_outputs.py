@@ -1,8 +1,10 @@
-"""What a few small runs return, print and write, by the interface, in blocks and by the command.
+"""Compare what Isthmus returns, prints and writes with recorded outputs.
 
-``make record`` writes down anew what should come out, after a change that was meant; the difference is read before it
-is committed. Hand calculations stand with the rooms; here it is enough that nothing moves. Lists are cut to their first
-entries. No vectors: what gives them is not installed everywhere.
+The frozen runs of ``tests/helpers/frozen_runs.py`` cover every method, files in chunks, saved models and clusters;
+``-k cocc`` selects runs by name. The scenes of this file cover printed text and written files; their lists are cut to
+the first entries, and they use no vectors, because the extra ``embed`` is not installed everywhere.
+
+``make record`` records everything again after an intended change; read the difference before you commit it.
 """
 
 import contextlib
@@ -19,6 +21,7 @@ from collections import Counter
 from itertools import takewhile
 from pathlib import Path
 
+import frozen_runs
 import numpy as np
 import pytest
 
@@ -334,6 +337,44 @@ def test_a_difference_is_seen_wherever_it_stands():
         assert len(list(differences(other, kept))) == 1
 
 
+@pytest.mark.parametrize("name", frozen_runs.RUNS)
+def test_frozen_run_is_unchanged(name):
+    if reason := frozen_runs.reason_to_skip(name):
+        pytest.skip(reason)
+    recorded = frozen_runs.read_recorded(frozen_runs.RUNS_FILE)[name]
+    found = list(frozen_runs.differences(frozen_runs.run(name), recorded, name))
+    assert found == [], "\n".join(found[:20])
+
+
+def test_every_recorded_run_is_compared():
+    assert set(frozen_runs.read_recorded(frozen_runs.RUNS_FILE)) == set(frozen_runs.RUNS)
+    assert set(frozen_runs.read_recorded(frozen_runs.PAIRS_FILE)) == set(frozen_runs.PAIR_NAMES)
+
+
+def test_difference_between_runs_names_run_and_document():
+    recorded = {
+        "labels": frozen_runs.coded(["a", "b", "a"]),
+        "needs_review": "010",
+        "confidence": [0.5],
+        "expected_accuracy": [0.8, 0.7, None],
+        "method": "nbc",
+    }
+    assert list(frozen_runs.differences(recorded, recorded, "run")) == []
+    within = recorded | {"confidence": [0.502], "expected_accuracy": [0.801, 0.7, None]}
+    assert list(frozen_runs.differences(within, recorded, "run")) == []
+    for changed, line in (
+        ({"labels": frozen_runs.coded(["a", "c", "a"])}, "run: labels: document 1: 'c', recorded 'b'"),
+        ({"needs_review": "011"}, "run: needs_review: document 2: '1', recorded '0'"),
+        ({"confidence": [0.503]}, "run: confidence: value 0 (document 0): 0.503, recorded 0.5"),
+        ({"confidence": []}, "run: confidence: [], recorded [0.5]"),
+        ({"expected_accuracy": [0.8, 0.7, 0.9]}, "run: expected_accuracy: high: 0.9, recorded None"),
+        ({"expected_accuracy": [0.8, 0.69, None]}, "run: expected_accuracy: low: 0.69, recorded 0.7"),
+        ({"labels": frozen_runs.coded(["a", "b"])}, "run: labels: 2 documents, recorded 3"),
+        ({"later": "x"}, "run: later: 'x', recorded 'absent'"),
+    ):
+        assert list(frozen_runs.differences(recorded | changed, recorded, "run")) == [line]
+
+
 def written(value, indent=0):
     """JSON with every value on one line that fits there."""
     line = json.dumps(value, ensure_ascii=False)
@@ -348,6 +389,6 @@ def written(value, indent=0):
     return "\n".join([left, ",\n".join(parts), " " * indent + right])
 
 
-if __name__ == "__main__":
+if __name__ == "__main__":  # the frozen runs are recorded by tests/helpers/frozen_runs.py
     whole = {name: plain(scene()) for name, scene in SCENES.items()}
     KEPT.write_text(written(whole) + "\n", encoding="utf-8")
