@@ -7,8 +7,9 @@ words, languages, class words, copies, groups that the source does not know. It 
 """
 
 import isthmus
-from isthmus.corpus import load_sample, make_shifted_texts
+from isthmus.corpus import load_sample
 from isthmus.report.charts import draw
+from isthmus_bench.shifted import make_shifted_texts
 
 motorcycles, cars, _ = load_sample()
 diagnosis = isthmus.diagnose(motorcycles.texts, motorcycles.labels, cars.texts)

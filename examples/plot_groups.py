@@ -7,9 +7,9 @@ match, and new ones may appear.
 """
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.evaluate import adjusted_rand, pair_scores
 from isthmus.report.charts import draw
+from isthmus_bench.shifted import make_shifted_texts
 
 # Three groups the source knows, two it does not.
 made = make_shifted_texts(240, 200, n_classes=3, n_novel=2, shared=0.5, noise=0.35, length=12, random_state=0)

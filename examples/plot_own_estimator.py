@@ -12,9 +12,9 @@ import numpy as np
 
 from isthmus import label, make_transfer_pipeline
 from isthmus.base import Interval, TransferClassifier
-from isthmus.corpus import make_shifted_texts
 from isthmus.features import TextVectorizer
 from isthmus.report.charts import draw
+from isthmus_bench.shifted import make_shifted_texts
 
 
 class MovedCentroids(TransferClassifier):

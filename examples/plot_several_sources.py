@@ -9,9 +9,9 @@ Do more sources help? Labels may come from several places, each with words of it
 import numpy as np
 
 from isthmus import SourceOnlyClassifier, TermProjectionClassifier, make_transfer_pipeline
-from isthmus.corpus import make_shifted_texts
 from isthmus.features import TextVectorizer
 from isthmus.report.charts import draw
+from isthmus_bench.shifted import make_shifted_texts
 
 made = make_shifted_texts(80, 200, n_sources=4, n_classes=3, shared=0.25, noise=0.5, random_state=4)
 texts = np.array(made.texts, dtype=object)

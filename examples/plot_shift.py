@@ -8,9 +8,9 @@ With texts made to order every degree of shift can be tried.
 
 import numpy as np
 
-from isthmus.corpus import make_shifted_texts
 from isthmus.methods import make_method
 from isthmus.report.charts import draw
+from isthmus_bench.shifted import make_shifted_texts
 
 rows = []
 for shared in (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0):

@@ -9,9 +9,9 @@ target's documents, so that a class reaches words the source never used.
 import numpy as np
 
 from isthmus import CoClusteringClassifier, SourceOnlyClassifier, make_transfer_pipeline
-from isthmus.corpus import make_shifted_texts
 from isthmus.features import TextVectorizer
 from isthmus.report.charts import draw
+from isthmus_bench.shifted import make_shifted_texts
 
 # Four topics; a fifth of each topic's words occurs in both domains.
 made = make_shifted_texts(300, 300, n_classes=4, shared=0.2, noise=0.25, random_state=0)

@@ -14,10 +14,11 @@ import pytest
 
 import isthmus
 from isthmus.cli.app import run_command
-from isthmus.corpus import make_shifted_texts, read_collection, write_rows
+from isthmus.corpus import read_collection, write_rows
 from isthmus.exceptions import IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
 from isthmus.scale import label_files
+from isthmus_bench.shifted import make_shifted_texts
 
 pytest.importorskip("skops")
 ROOT = Path(__file__).parent

@@ -26,8 +26,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import IsthmusWarning
+from isthmus_bench.shifted import make_shifted_texts
 
 KEPT = Path(__file__).with_name("whole_outputs.json")
 LEFT_OUT = {"versions", "made", "finished", "sha256"}  # of another machine or day; a hash tells one digit from another

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from isthmus.choose.candidates import CANDIDATES
-from isthmus.corpus import make_shifted_texts
 from isthmus_bench import SUITES
 from isthmus_bench.engine.harness import run_suite
 from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.shifted import make_shifted_texts
 from isthmus_bench.suites.choose import (
     CORPORA,
     SETTINGS,

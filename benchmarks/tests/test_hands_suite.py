@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.shifted import make_shifted_texts
 from isthmus_bench.suites import hands
 
 

@@ -6,8 +6,8 @@ import zipfile
 
 import pytest
 
-from isthmus.corpus import load_dataset
 from isthmus.exceptions import DataError, IsthmusError
+from isthmus_bench.datasets import load_dataset
 from isthmus_bench.importers import import_dataset, import_records
 
 NEWSGROUPS = {

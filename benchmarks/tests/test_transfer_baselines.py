@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import StratifiedKFold
 
 from isthmus.base import check_transfer_data
-from isthmus.corpus import make_shifted_texts
 from isthmus_bench.baselines import aligned_features
 from isthmus_bench.baselines.aligned_features import (
     CorrelationAlignment,
@@ -19,6 +18,7 @@ from isthmus_bench.baselines.aligned_features import (
     top_singular,
 )
 from isthmus_bench.baselines.tradaboost import TrAdaBoostClassifier
+from isthmus_bench.shifted import make_shifted_texts
 
 MADE = make_shifted_texts(200, 200, n_words=10, shared=0.5, noise=0.15, common=0.2, length=8, random_state=0)
 VECTORIZER = CountVectorizer(binary=True).fit(MADE.texts)

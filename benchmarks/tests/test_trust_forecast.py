@@ -1,7 +1,7 @@
 """The study of forecasts: what was forecast stands next to what came of it."""
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
+from isthmus_bench.shifted import make_shifted_texts
 from isthmus_bench.suites import trust_forecast
 
 

@@ -37,7 +37,7 @@ ROOMS = (
     ("isthmus.classify.labeller", "Label: any labeller", "A rule file or a language model as one more method."),
     ("isthmus.clustering", "Group", "Clustering guided by another domain."),
     ("isthmus.choose", "Judge", "Choosing a method without target labels."),
-    ("isthmus.evaluate", "Score", "Metrics, intervals, significance tests."),
+    ("isthmus.evaluate", "Score", "Metrics of labels and groups, agreement of annotators."),
     ("isthmus.explain", "Account", "Why this label: tables from fitted attributes."),
     ("isthmus.explain.cocc", "Account: co-clustering", "What the word clusters say."),
     ("isthmus.explain.projection", "Account: term projection", "Exact contributions of terms."),

@@ -15,11 +15,12 @@ import pytest
 import isthmus
 from isthmus.api.hands import compare_hands
 from isthmus.api.reading import check_documents
-from isthmus.corpus import make_shifted_texts, write_rows
+from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 from isthmus.feedback import Answers
 from isthmus.report.hero import class_table
 from isthmus.request import in_flags
+from isthmus_bench.shifted import make_shifted_texts
 
 PACKAGE = Path(isthmus.__file__).parent
 SOURCE = ["kind staff", "great bike", "polite staff", "fast bike"]

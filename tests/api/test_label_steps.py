@@ -14,11 +14,12 @@ from isthmus.choose.texts import TransferTexts
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.features.embeddings import VectorTable
 from isthmus.feedback import Answers
+from isthmus_bench.shifted import make_shifted_texts
 
 
 @pytest.fixture(scope="module")
 def made():
-    return isthmus.corpus.make_shifted_texts(60, 50, n_classes=2, random_state=3)
+    return make_shifted_texts(60, 50, n_classes=2, random_state=3)
 
 
 @pytest.mark.parametrize("method", ["nbc", "auto"])

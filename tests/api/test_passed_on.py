@@ -8,6 +8,7 @@ import pytest
 
 import isthmus
 from isthmus.api import steps as module
+from isthmus_bench.shifted import make_shifted_texts
 
 
 def test_vectors_belong_to_the_texts_of_their_side():
@@ -36,7 +37,7 @@ def test_a_named_method_is_judged_by_the_mean_of_its_confidences(monkeypatch):
 
     monkeypatch.setattr(module, "estimate_accuracy", note)
     monkeypatch.setattr(module, "sharpness_for", lambda probabilities, accuracy: 1.0)
-    made = isthmus.corpus.make_shifted_texts(60, 45, n_classes=3, random_state=2)
+    made = make_shifted_texts(60, 45, n_classes=3, random_state=2)
     result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc")
     assert given[0] == pytest.approx(result.probabilities.max(axis=1).mean(), abs=1e-9)
 
@@ -44,7 +45,7 @@ def test_a_named_method_is_judged_by_the_mean_of_its_confidences(monkeypatch):
 @pytest.mark.parametrize("n_novel", [0, 2])
 def test_the_card_of_a_grouping_names_what_is_new(n_novel):
     """By name and size in its headline; without new groups it says that each follows the source."""
-    made = isthmus.corpus.make_shifted_texts(90, 120, n_classes=3, n_novel=n_novel, random_state=1)
+    made = make_shifted_texts(90, 120, n_classes=3, n_novel=n_novel, random_state=1)
     result = isthmus.cluster(made.source_texts, made.source_labels, made.target_texts, 3 + n_novel)
     new = [name for name, match in zip(result.names, result.alignment, strict=True) if match.group is None]
     assert bool(new) == (n_novel > 0)
@@ -57,7 +58,7 @@ def test_the_card_of_a_grouping_names_what_is_new(n_novel):
 
 def test_documents_of_a_new_group_are_neither_promised_nor_drawn_nor_passed():
     """400 of 600 documents, the surest, are in a new group: the next step, a draw and a check leave them out."""
-    made = isthmus.corpus.make_shifted_texts(60, 600, n_classes=2, random_state=0)
+    made = make_shifted_texts(60, 600, n_classes=2, random_state=0)
     result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc", language="en")
     inside = np.arange(600) < 400
     result.novel_group = np.where(inside, "1", "").astype(object)
@@ -94,7 +95,7 @@ def test_documents_without_a_label_do_not_count_as_learned_when_caution_is_set(m
         return caution(expected, n_source, **options)
 
     monkeypatch.setattr(module, "budget_caution", note)
-    made = isthmus.corpus.make_shifted_texts(120, 45, n_classes=2, random_state=2)
+    made = make_shifted_texts(120, 45, n_classes=2, random_state=2)
     labels = [label if i % 2 else None for i, label in enumerate(made.source_labels)]
     isthmus.label(made.source_texts, labels, made.target_texts, method="nbc", language="en")
     assert given == [60]

@@ -8,7 +8,7 @@ from isthmus.choose import candidates, evidence, sources, texts
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.trust import disputed
 from isthmus.choose.views import View
-from isthmus.corpus import make_shifted_texts
+from isthmus_bench.shifted import make_shifted_texts
 
 
 @pytest.fixture(scope="module")

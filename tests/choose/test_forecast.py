@@ -11,7 +11,8 @@ import isthmus
 from isthmus.choose import AccuracyEstimate
 from isthmus.choose.forecast import forecast_answers
 from isthmus.cli.app import run_command
-from isthmus.corpus import make_shifted_texts, read_table, write_rows
+from isthmus.corpus import read_table, write_rows
+from isthmus_bench.shifted import make_shifted_texts
 
 SURE = np.linspace(0.99, 0.5, 400)
 TEXTS = ["four words of text"] * 400

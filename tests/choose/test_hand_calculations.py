@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.scale import label_files
+from isthmus_bench.shifted import make_shifted_texts
 
 
 def log_odds(share):

@@ -8,8 +8,8 @@ import pytest
 import isthmus
 from isthmus.choose import AccuracyEstimate, estimate_shares
 from isthmus.choose.prevalence import FEWEST, REACH, ROWS, ShareFacts, time_periods, value_masks
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import UsageError
+from isthmus_bench.shifted import make_shifted_texts
 
 EXPECTED = AccuracyEstimate(0.8, 0.8, 0.9)  # the low end is the estimate: nothing is worse than it looks
 CLASSES = ["a", "b"]

@@ -10,9 +10,9 @@ from isthmus._progress import listen
 from isthmus.classify.cocc import classifier
 from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, problem_in_memory
 from isthmus.classify.cocc.steps import group_words, refine_by_centroids
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.blocks import MemoryPasses
+from isthmus_bench.shifted import make_shifted_texts
 
 
 def two_domains(seed=0, n=120, n_classes=2, shared=0.25):

@@ -9,8 +9,8 @@ import pytest
 import isthmus
 from isthmus.classify.labeller import CommandLabeller, LabellerClassifier
 from isthmus.cli.app import run_command
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import IsthmusError, IsthmusWarning
+from isthmus_bench.shifted import make_shifted_texts
 
 SOURCE = ["kind staff at the desk", "a fast bike", "polite staff in the shop", "this bike is great"] * 15
 LABELS = ["staff", "product"] * 30

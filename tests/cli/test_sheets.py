@@ -7,7 +7,8 @@ import json
 import pytest
 
 from isthmus.cli.app import run_command
-from isthmus.corpus import make_shifted_texts, write_rows
+from isthmus.corpus import write_rows
+from isthmus_bench.shifted import make_shifted_texts
 
 xlsxwriter = pytest.importorskip("xlsxwriter")
 

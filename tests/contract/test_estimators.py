@@ -17,7 +17,6 @@ import isthmus
 from isthmus import SourceOnlyClassifier
 from isthmus._progress import listen
 from isthmus.base import TransferClassifier
-from isthmus.corpus import make_shifted_texts
 from isthmus.estimator_checks import (
     check_every_parameter_has_a_rule,
     check_refuses_nonsense_parameters,
@@ -27,6 +26,7 @@ from isthmus.estimator_checks import (
 from isthmus.exceptions import UsageError
 from isthmus.features import TextVectorizer
 from isthmus.pipeline import TransferPipeline
+from isthmus_bench.shifted import make_shifted_texts
 
 
 def public_estimators():

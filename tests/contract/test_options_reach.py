@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.scale import cluster_files, label_files
+from isthmus_bench.shifted import make_shifted_texts
 
 pytest.importorskip("skops")
 PACKAGE = Path(isthmus.__file__).parent

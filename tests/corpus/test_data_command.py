@@ -6,8 +6,8 @@ import pytest
 from typer.testing import CliRunner
 
 from isthmus.cli.data import app
-from isthmus.corpus import load_dataset
 from isthmus.exceptions import DataError
+from isthmus_bench.datasets import load_dataset
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ import pytest
 
 import isthmus
 from isthmus.cli.app import run_command
-from isthmus.corpus import make_shifted_texts
 from isthmus.evaluate import count_labels, fleiss_kappa, krippendorff_alpha
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback import dawid_skene, weigh_answers
 from isthmus.feedback.hands import describe_hand
 from isthmus.feedback.tables import read_answers
+from isthmus_bench.shifted import make_shifted_texts
 
 
 def simulated(rights, n=300, n_classes=3, seed=0):

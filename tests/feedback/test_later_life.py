@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import norm
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.feedback import ask_documents, correction
+from isthmus_bench.shifted import make_shifted_texts
 
 ANSWERED = [*range(0, 60, 3)]
 

@@ -8,9 +8,10 @@ import pytest
 
 import isthmus
 from isthmus.cli.app import run_command
-from isthmus.corpus import load_dataset, load_sample, write_rows
+from isthmus.corpus import load_sample, write_rows
 from isthmus.exceptions import IsthmusWarning
 from isthmus.report.listing import LIST_CAP, tint
+from isthmus_bench.datasets import load_dataset
 
 pytestmark = pytest.mark.xdist_group("browser")
 LARGEST = 3_000_000

@@ -15,7 +15,7 @@ import isthmus
 from isthmus._math.confidence import with_caution
 from isthmus.choose import AccuracyEstimate, candidates, review_mask
 from isthmus.cli.app import run_command
-from isthmus.corpus import limits, make_shifted_texts, read_collection, read_table, write_rows
+from isthmus.corpus import limits, read_collection, read_table, write_rows
 from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.write import this_host
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
@@ -23,6 +23,7 @@ from isthmus.features.embeddings import has_static_vectors
 from isthmus.scale import METHODS, cluster_files, label, label_files, run
 from isthmus.scale.output import work_folder
 from isthmus.scale.trust import review_limits
+from isthmus_bench.shifted import make_shifted_texts
 
 FAST = {"sample": 60, "text": "text"}
 

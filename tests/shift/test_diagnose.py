@@ -9,11 +9,13 @@ import scipy.sparse as sp
 
 import isthmus
 from isthmus.api.diagnose import Diagnosis
-from isthmus.corpus import load_dataset, load_sample, make_shifted_texts
+from isthmus.corpus import load_sample
 from isthmus.exceptions import DataError
 from isthmus.shift import diagnose as diagnose_module
 from isthmus.shift import findings
 from isthmus.shift.diagnose import _verdict, measure_shift
+from isthmus_bench.datasets import load_dataset
+from isthmus_bench.shifted import make_shifted_texts
 
 TOPICS = {
     "sizes", "languages", "vocabulary", "distance", "divergence", "target-only words", "near-duplicates",

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import DataError, UsageError
 from isthmus.shift import doubt_labels
 from isthmus.shift.doubt import estimate_noise
+from isthmus_bench.shifted import make_shifted_texts
 
 N_WORDS = 30
 

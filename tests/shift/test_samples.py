@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.shift import diagnose as module
 from isthmus.shift.groups import group_facts
 from isthmus.shift.shares import CAUTION, compare_shares
 from isthmus.shift.vocabulary import proxy_a_distance
+from isthmus_bench.shifted import make_shifted_texts
 
 
 @pytest.fixture(scope="module")

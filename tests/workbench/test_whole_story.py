@@ -24,11 +24,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import IsthmusWarning
 from isthmus.workbench import service
 from isthmus.workspace import checks, database, open_workspace, worker
 from isthmus.workspace.worker import work
+from isthmus_bench.shifted import make_shifted_texts
 
 KEPT = Path(__file__).with_name("whole_story.txt")
 ROW = re.compile(r"\b[0-9a-f]{32}\b|\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b")

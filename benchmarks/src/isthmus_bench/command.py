@@ -12,10 +12,11 @@ import typer
 from isthmus.cli._exit import emit, write_talk
 from isthmus.cli.common import print_json, say
 from isthmus.exceptions import DataError, UsageError
+from isthmus_bench.datasets import list_datasets
 from isthmus_bench.importers import import_dataset
 
 RECORDS = Path("benchmarks", "records")
-__all__ = ["import_dataset", "register"]  # what the program asks of the benchmarks
+__all__ = ["import_dataset", "list_datasets", "register"]  # what the program asks of the benchmarks
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""Turn public archives into the files that :func:`isthmus.corpus.load_dataset` reads: ``isthmus data import``.
+"""Turn public archives into the files that :func:`isthmus_bench.datasets.load_dataset` reads: ``isthmus data import``.
 
 Each importer takes a folder or a .tar.gz, .tgz or .zip in the layout of the original distribution and gives records
 in the form of the benchmark file of the same name.

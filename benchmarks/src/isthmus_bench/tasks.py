@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus.corpus import load_dataset
-from isthmus.corpus.datasets import DATASETS
 from isthmus.features import TextVectorizer
+from isthmus_bench.datasets import DATASETS, load_dataset
 from isthmus_bench.engine.suite import Task, TaskData
 
 NEWSGROUPS_FILE = "newsgroups20.jsonl.gz"

@@ -51,10 +51,8 @@ def list_corpora(
     data: Annotated[Path | None, flag("--data FOLDER", "Folder with the corpora; ISTHMUS_DATA if omitted.")] = None,
     as_json: Annotated[bool, flag("--json", "Print JSON.")] = False,
 ) -> None:
-    """List every corpus that can be loaded by name, and whether its file is there."""
-    from isthmus.corpus import list_datasets
-
-    rows = list_datasets(data)
+    """List the corpora of the benchmarks and whether the file of each exists; the benchmarks must be installed."""
+    rows = load_benchmarks().list_datasets(data)
     if as_json:
         print_json(rows)
         return

@@ -43,16 +43,17 @@ def demo(
     options = {"method": method, "seed": seed, "output": str(table)}
     record = label_record(options, inputs, result, result.settings)
     written = write_record(str(table), record, written)
-    from isthmus.evaluate import accuracy, wilson_interval
+    from isthmus._math.samples import two_sided_z, wilson_ends
+    from isthmus.evaluate import accuracy
     from isthmus.report.hero import why_this_method
 
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
-    interval = wilson_interval(round(right * len(true_labels)), len(true_labels))
+    low, high = wilson_ends(right, len(true_labels), two_sided_z(0.95))
     say(f"method: {result.method} ({why_this_method(result.decision)})")
     emit(
         f"accuracy against the sample's true labels: {right:.1%} of {len(true_labels)} "
-        f"(95% interval {interval.low:.1%} to {interval.high:.1%})"
+        f"(95% interval {low:.1%} to {high:.1%})"
     )
     if result.expected_accuracy is not None:
         emit(f"expected beforehand, without true labels: {result.expected_accuracy}")

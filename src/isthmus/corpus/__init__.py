@@ -1,4 +1,4 @@
-"""Read documents, look at them, write them: collections, readers, writers, benchmark data sets, the bundled sample."""
+"""Read and write documents: collections, readers, writers and the bundled sample."""
 
 from typing import TYPE_CHECKING
 
@@ -7,14 +7,8 @@ from isthmus._lazy import lazy_names
 # Public name -> module. Lazy, so that a command that only checks a file name loads no reader.
 _PUBLIC = {
     "Collection": "isthmus.corpus.collection",
-    "ShiftedTexts": "isthmus.corpus.shifted",
     "check_output": "isthmus.corpus.write",
-    "data_folder": "isthmus.corpus.datasets",
-    "list_datasets": "isthmus.corpus.datasets",
-    "load_dataset": "isthmus.corpus.datasets",
-    "load_lexicon": "isthmus.corpus.datasets",
     "load_sample": "isthmus.corpus.sample",
-    "make_shifted_texts": "isthmus.corpus.shifted",
     "read_collection": "isthmus.corpus.read",
     "read_table": "isthmus.corpus.read",
     "replacing": "isthmus.corpus.write",
@@ -27,10 +21,8 @@ __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
     from isthmus.corpus.collection import Collection
-    from isthmus.corpus.datasets import data_folder, list_datasets, load_dataset, load_lexicon
     from isthmus.corpus.read import read_collection, read_table
     from isthmus.corpus.sample import load_sample
-    from isthmus.corpus.shifted import ShiftedTexts, make_shifted_texts
     from isthmus.corpus.write import check_output, replacing, with_columns, write_records, write_rows
 
 __getattr__, __dir__ = lazy_names(__name__, _PUBLIC)

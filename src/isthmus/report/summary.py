@@ -14,7 +14,6 @@ from isthmus._utils import one_blas_thread, plural, versions
 from isthmus.choose import sample_size
 from isthmus.choose.prevalence import value_masks
 from isthmus.corpus import Collection
-from isthmus.evaluate import reliability_table
 from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
 from isthmus.explain.words import WordList, marking_words, word_list
@@ -38,6 +37,7 @@ _LISTED = 200  # documents in the table under the map
 _BINS = 20
 _CASES = 4
 _SLOW = 8_000  # texts from which on one case is accounted for
+_BINS = 5  # of confidence, with about the same number of answers each
 _FEWEST_ANSWERS = 20
 
 
@@ -305,8 +305,17 @@ def reliability_rows(result) -> list[dict[str, Any]]:
     if probabilities.shape[1] != len(result.classes):  # a class that answers named has no column there
         return []
     old = np.asarray(result.classes)[probabilities.argmax(axis=1)]
-    table = reliability_table(answers.labels, old, probabilities.max(axis=1), n_bins=5, strategy="quantile")
-    return [{"n": part.count, "confidence": part.confidence, "right": part.accuracy} for part in table if part.count]
+    right = np.array([given == label for given, label in zip(answers.labels, old.tolist(), strict=True)])
+    confidence = probabilities.max(axis=1)
+    bins = np.searchsorted(np.quantile(confidence, np.linspace(0, 1, _BINS + 1)[1:-1]), confidence, side="left")
+    return [
+        {
+            "n": int(np.sum(bins == number)),
+            "confidence": float(confidence[bins == number].mean()),
+            "right": float(right[bins == number].mean()),
+        }
+        for number in np.unique(bins)
+    ]
 
 
 def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._utils import to_plain
-from isthmus.corpus.datasets import ENVIRONMENT, data_folder
 from isthmus.exceptions import DataError, UsageError
 from isthmus_bench import SUITES
+from isthmus_bench.datasets import ENVIRONMENT, data_folder
 from isthmus_bench.engine.records import Key, Record, cache_folder, stamp
 from isthmus_bench.engine.stamps import hash_file
 from isthmus_bench.engine.suite import Study, Suite, Task

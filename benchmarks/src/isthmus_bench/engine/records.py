@@ -21,10 +21,10 @@ import numpy as np
 
 from isthmus._utils import to_plain, versions
 from isthmus.corpus import replacing
-from isthmus.evaluate import mcnemar
 from isthmus.exceptions import DataError
 from isthmus_bench.engine.stamps import changed_modules, digest
 from isthmus_bench.engine.suite import Suite, unpack_correct
+from isthmus_bench.significance import mcnemar
 
 
 def cache_folder() -> Path:

@@ -30,9 +30,9 @@ from isthmus.choose.choice import Choice, decide
 from isthmus.choose.combined import pool
 from isthmus.choose.evidence import class_accuracy, information
 from isthmus.choose.texts import TransferTexts
-from isthmus.evaluate import expected_calibration_error
 from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.methods import make_method
+from isthmus_bench.calibration import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites.dual_data import NEGATIVE_FILE, POSITIVE_FILE, lexicon
 from isthmus_bench.tasks import (

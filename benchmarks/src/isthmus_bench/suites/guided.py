@@ -17,12 +17,13 @@ from isthmus._progress import progress
 from isthmus.clustering.alignment import Prepared, guided_kmeans, prepare
 from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts, estimate_guidance_gain
 from isthmus.clustering.kmeans import KMeansRun, initial_centers
-from isthmus.evaluate import adjusted_rand, pair_scores, paired_t_test
+from isthmus.evaluate import adjusted_rand, pair_scores
 from isthmus.features.embeddings import embed_texts
 from isthmus.papers import guided as paper
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 from isthmus_bench.baselines.groups import cocluster, kmeans_with_source, plain_kmeans
 from isthmus_bench.engine.suite import Method, Study, Suite, TaskData
+from isthmus_bench.significance import paired_t_test
 from isthmus_bench.suites.guided_tasks import (
     BOOST_FILES,
     LEFT_OUT,

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import isthmus
-from isthmus.evaluate import expected_calibration_error
+from isthmus_bench.calibration import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites import (
     trust_forecast,

@@ -24,8 +24,7 @@ def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
 
     See Also
     --------
-    isthmus.corpus.make_shifted_texts : Texts with as much shift as you like.
-    isthmus.corpus.load_dataset : The benchmark corpora.
+    isthmus.corpus.read_collection : Documents of your own.
 
     Examples
     --------

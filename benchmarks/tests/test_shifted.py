@@ -10,8 +10,8 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
 import isthmus
-from isthmus.corpus import make_shifted_texts
 from isthmus.exceptions import UsageError
+from isthmus_bench.shifted import make_shifted_texts
 
 
 def source_only_accuracy(made):

@@ -6,9 +6,8 @@ from collections import Counter
 
 import pytest
 
-from isthmus.corpus import data_folder, list_datasets, load_dataset, load_lexicon
-from isthmus.corpus.datasets import DATASETS
 from isthmus.exceptions import DataError
+from isthmus_bench.datasets import DATASETS, data_folder, list_datasets, load_dataset, load_lexicon
 
 
 def put(folder, file, records):

@@ -50,7 +50,7 @@ def expected_calibration_error(
 
     Examples
     --------
-    >>> from isthmus.evaluate import expected_calibration_error
+    >>> from isthmus_bench.calibration import expected_calibration_error
     >>> round(expected_calibration_error(["a", "a", "b", "b"], ["a", "a", "b", "a"], [0.9, 0.9, 0.6, 0.6]), 3)
     0.1
     """
@@ -76,7 +76,7 @@ def reliability_table(
 
     Examples
     --------
-    >>> from isthmus.evaluate import reliability_table
+    >>> from isthmus_bench.calibration import reliability_table
     >>> for part in reliability_table([1, 1, 0, 0], [1, 1, 0, 1], [0.9, 0.9, 0.6, 0.6]):
     ...     print(part.count, round(part.confidence, 2), part.accuracy)
     2 0.6 0.5

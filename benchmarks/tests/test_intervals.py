@@ -8,15 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from isthmus.evaluate import (
-    accuracy,
-    bootstrap_interval,
-    expected_calibration_error,
-    macro_f1,
-    reliability_table,
-    wilson_interval,
-)
+from isthmus.evaluate import accuracy, macro_f1
 from isthmus.exceptions import DataError, UsageError
+from isthmus_bench.calibration import expected_calibration_error, reliability_table
+from isthmus_bench.significance import bootstrap_interval, wilson_interval
 
 
 @given(st.integers(1, 500), st.floats(0, 1), st.sampled_from([0.8, 0.95, 0.99]))

@@ -47,7 +47,7 @@ def wilson_interval(successes: int, n: int, *, confidence: float = 0.95) -> Inte
 
     Examples
     --------
-    >>> from isthmus.evaluate import wilson_interval
+    >>> from isthmus_bench.significance import wilson_interval
     >>> interval = wilson_interval(80, 100)
     >>> round(interval.low, 3), interval.estimate, round(interval.high, 3)
     (0.711, 0.8, 0.867)
@@ -91,7 +91,8 @@ def bootstrap_interval(
 
     Examples
     --------
-    >>> from isthmus.evaluate import bootstrap_interval, macro_f1
+    >>> from isthmus.evaluate import macro_f1
+    >>> from isthmus_bench.significance import bootstrap_interval
     >>> truth = ["a", "b"] * 50
     >>> guess = ["a"] * 20 + truth[20:]
     >>> interval = bootstrap_interval(macro_f1, truth, guess, n_resamples=200)
@@ -175,7 +176,7 @@ def mcnemar(y_true: Any, pred_a: Any, pred_b: Any, *, method: str = "exact") -> 
 
     Examples
     --------
-    >>> from isthmus.evaluate import mcnemar
+    >>> from isthmus_bench.significance import mcnemar
     >>> truth = [1] * 20
     >>> result = mcnemar(truth, [1] * 18 + [0] * 2, [1] * 9 + [0] * 10 + [1])
     >>> result.only_a, result.only_b, round(result.p_value, 4)
@@ -217,7 +218,7 @@ def paired_t_test(a: Any, b: Any, *, confidence: float = 0.95) -> PairedTResult:
 
     Examples
     --------
-    >>> from isthmus.evaluate import paired_t_test
+    >>> from isthmus_bench.significance import paired_t_test
     >>> result = paired_t_test([0.82, 0.79, 0.85, 0.81], [0.78, 0.77, 0.80, 0.80])
     >>> round(result.mean_difference, 3), round(result.p_value, 3)
     (0.03, 0.046)

@@ -34,11 +34,11 @@ class ShiftedTexts:
 
     See Also
     --------
-    isthmus.corpus.make_shifted_texts : The function that makes it.
+    isthmus_bench.shifted.make_shifted_texts : The function that makes it.
 
     Examples
     --------
-    >>> from isthmus.corpus import make_shifted_texts
+    >>> from isthmus_bench.shifted import make_shifted_texts
     >>> made = make_shifted_texts(30, 20, random_state=0)
     >>> len(made.texts), made.sample_domain[[0, -1]].tolist(), made.labels[-1] is None
     (50, [1, -1], True)
@@ -140,7 +140,7 @@ def make_shifted_texts(
 
     Examples
     --------
-    >>> from isthmus.corpus import make_shifted_texts
+    >>> from isthmus_bench.shifted import make_shifted_texts
     >>> made = make_shifted_texts(100, 100, shared=0.4, random_state=0)
     >>> len(made.source_texts), len(made.target_texts), sorted(set(made.source_labels))
     (100, 100, ['class 0', 'class 1'])

@@ -70,7 +70,7 @@ def list_datasets(folder: str | Path | None = None) -> list[dict]:
 
     Examples
     --------
-    >>> from isthmus.corpus import list_datasets
+    >>> from isthmus_bench.datasets import list_datasets
     >>> list_datasets()[0]["name"]
     'amazon_reviews'
     """
@@ -101,7 +101,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Collection:
 
     See Also
     --------
-    isthmus.corpus.list_datasets : What can be loaded.
+    isthmus_bench.datasets.list_datasets : What can be loaded.
     isthmus.corpus.load_sample : Texts that come with the package.
     """
     if name not in DATASETS:

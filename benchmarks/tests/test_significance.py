@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from isthmus.evaluate import bootstrap_interval, macro_f1, mcnemar, paired_t_test
+from isthmus.evaluate import macro_f1
 from isthmus.exceptions import DataError, UsageError
+from isthmus_bench.significance import bootstrap_interval, mcnemar, paired_t_test
 
 
 def labels_with(only_a, only_b, both, neither):
