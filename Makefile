@@ -7,8 +7,8 @@ WORKERS ?= 2
 SPREAD := --dist loadgroup --no-loadscope-reorder
 STALE  ?= say
 # Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
-FAST   := $(addprefix tests/,api choose clustering corpus docs/test_assertions.py evaluate explain \
-	features math shift contract/test_imports.py contract/test_callers.py contract/test_answers.py \
+FAST   := $(addprefix tests/,api choose clustering corpus evaluate explain \
+	features math shift contract/test_imports.py contract/test_answers.py \
 	test_methods.py test_request.py)
 
 FUZZ_MINUTES ?= 30

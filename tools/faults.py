@@ -17,6 +17,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -29,7 +30,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
-from measure_workbench import Server
 
 from isthmus.exceptions import IsthmusError
 from isthmus.workbench.service import add_sample
@@ -39,6 +39,31 @@ from isthmus.workspace.store import DATABASE_VARIABLE
 REVIEWERS = 4
 SECONDS = 2.0  # of answers before a fault
 PATIENCE = 120.0  # seconds until a server must be well again
+
+
+class Server:
+    """Run ``isthmus serve`` in another process."""
+
+    def __init__(self, folder: str, *options: str):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.address = f"http://127.0.0.1:{port}"
+        command = [sys.executable, "-m", "isthmus", "serve", "--workspace", folder, "--port", str(port), *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def __enter__(self) -> Server:
+        for _ in range(600):
+            try:
+                if httpx.get(self.address + "/health").status_code == 200:
+                    return self
+            except httpx.HTTPError:
+                time.sleep(0.1)
+        raise RuntimeError("the server does not start")
+
+    def __exit__(self, *error: object) -> None:
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(30)
 
 
 class Skipped(Exception):

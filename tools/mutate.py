@@ -41,7 +41,6 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -376,47 +375,6 @@ def tests_of_lines(record: Path, most: int) -> Callable[[Mutant], list[list[str]
     return find
 
 
-def tests_of_functions(folder: Path, most: int) -> Callable[[Mutant], list[list[str]]]:
-    """Tests that enter a mutant's function, from what ``tools/unseen.py run`` kept; two lists, as of lines.
-
-    Those that enter few functions are asked first: they are quick, and about this one. Then tests that are newer than
-    the record. What a whole file shares is made by its first test, so that the other tests of such a file come late.
-    """
-    from unseen import read
-
-    modules, _, tests, ran = read(folder)
-    entered = Counter(test for found in tests.values() for test in found)
-    functions: dict[tuple[str, str], set[str]] = {}
-    for (module, number), found in tests.items():
-        name = modules[module]["places"][number][4]
-        functions.setdefault((modules[module]["file"], name), set()).update(found)
-    there = _collected()
-
-    def find(mutant: Mutant) -> list[list[str]]:
-        file = Path(mutant.file).relative_to("src/isthmus").as_posix()
-        inside = _function_at(ROOT / mutant.file, mutant.line)
-        if inside in ("", *(name for at, name in functions if at == file)):
-            found = [tests for (at, name), tests in functions.items() if at == file and inside in ("", name)]
-        else:  # a compiled function leaves no trace: ask what enters the files that name it
-            users = _files_with(inside.rpartition(".")[2])
-            found = [tests for (at, _), tests in functions.items() if at in users]
-        names = {name for tests in found for name in tests}
-        names &= there
-        files = {name.partition("::")[0] for name in names}
-        slow = {name for name in names if any(sign in name for sign in _SLOW)}
-        beside = {name for name in there - names if name.partition("::")[0] in files}
-        own = tuple(tests_for(room_of(mutant)))
-        quick = sorted(names - slow, key=lambda name: (entered[name], name))
-        near = [name for name in quick if name.startswith(own)]
-        far = [name for name in quick if not name.startswith(own)]
-        first = near[:most] + far[: most - len(near[:most])]
-        new = sorted(name for name in there - ran if name.startswith((*own, "tests/contract", *files)))
-        older = [name for name in near + far if name not in set(first)] + sorted(beside - set(new)) + sorted(slow)
-        return [first, new + older] if first else [new + older, []]
-
-    return find
-
-
 @cache
 def _files_with(word: str) -> set[str]:
     paths = [path for path in PACKAGE.rglob("*.py") if re.search(rf"\b{word}\b", path.read_text(encoding="utf-8"))]
@@ -688,7 +646,6 @@ def main() -> int:
     parser.add_argument("--show", action="store_true", help="print the mutants and run nothing")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds a run may take")
     parser.add_argument("--coverage", type=Path, help="record of `make coverage`: run only tests that reach the line")
-    parser.add_argument("--seen", type=Path, help="folder of `tools/unseen.py run`: only tests that enter the function")
     parser.add_argument("--most", type=int, default=100, help="tests asked first when they are chosen by line")
     parser.add_argument("--workers", type=int, default=1, help="so many mutants at a time")
     parser.add_argument("--also", nargs="*", default=[], help="tests a survivor must pass too: newer than the record")
@@ -713,9 +670,8 @@ def main() -> int:
         return 0
     tests = list(dict.fromkeys(test for mutant in chosen for test in tests_for(room_of(mutant))))
     by_line = None
-    if options.coverage or options.seen:
-        choose = tests_of_functions if options.seen else tests_of_lines
-        by_line = choose(options.seen or options.coverage, options.most)
+    if options.coverage:
+        by_line = tests_of_lines(options.coverage, options.most)
     elif options.quick is None and not _pass_unchanged(tests, options.limit):
         print(f"The tests {' '.join(tests)} fail without any change; mend them first.", file=sys.stderr)
         return 2

@@ -439,3 +439,12 @@ def test_what_was_given_is_shown_in_sixty_characters(length, cut):
     with pytest.raises(IsthmusError) as caught:
         TextVectorizer(analyzer="x" * length).fit(ENGLISH)
     assert f"analyzer='{'x' * (58 if cut else length)}{'…' if cut else chr(39)}; expected" in str(caught.value)
+
+
+@pytest.mark.parametrize(("n", "left_out"), [(49, False), (50, True)])
+def test_words_of_all_documents_are_stop_words_from_fifty_texts_on(n, left_out):
+    """This holds for a language without a list of stop words."""
+    texts = [f"shtëpi {'bukur' if i % 4 else 'vogël'} {'abc'[i % 3] * 4}" for i in range(n)]
+    names = TextVectorizer(min_df=1, language="sq", stem=False).fit(texts).get_feature_names_out().tolist()
+    assert ("shtëpi" not in names) is left_out, f"{n} texts: {names}"
+    assert "vogël" in names, "a quarter of the texts contain it"

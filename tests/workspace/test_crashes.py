@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from loading import load_file
+from large_workspace import fill_large
 
 from isthmus.exceptions import DataError
 from isthmus.workspace import open_workspace, start_worker, stop_worker, work
@@ -21,12 +21,6 @@ from isthmus.workspace.store import DATABASE_VARIABLE
 from isthmus.workspace.worker import Stopped, do_job
 
 _PATIENCE = 300  # seconds; a busy machine is no failure
-
-
-@pytest.fixture(scope="session")
-def fill_large():
-    """Makes a project with as many documents as are asked for, without running a method."""
-    return load_file("tools/measure_workspace.py").fill_large
 
 
 def wait_for(what, seconds=_PATIENCE):
@@ -60,7 +54,7 @@ os.write(1, b"end\\n")
 """
 
 
-def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(ws, fill_large):
+def test_no_acknowledged_answer_is_lost_when_the_server_is_killed(ws):
     made = fill_large(ws, 300, words=5)
     environment = {**os.environ, DATABASE_VARIABLE: ws.database_url}
     command = [sys.executable, "-c", textwrap.dedent(_SERVER), str(ws.folder)]
@@ -217,7 +211,7 @@ def test_a_run_without_a_side_is_refused_by_the_side_that_is_missing(done):
 # Many at once
 
 
-def test_no_two_reviewers_ever_get_the_same_document(ws, fill_large):
+def test_no_two_reviewers_ever_get_the_same_document(ws):
     made = fill_large(ws, 60, words=5)
     given, errors, start = [], [], threading.Barrier(6)
 
@@ -248,7 +242,7 @@ def test_no_two_reviewers_ever_get_the_same_document(ws, fill_large):
     assert ws.queue.counts(made["run1"])["done"] == 60
 
 
-def test_many_answers_to_one_document_leave_one_that_holds(ws, fill_large):
+def test_many_answers_to_one_document_leave_one_that_holds(ws):
     made = fill_large(ws, 5, words=5)
     document = ws.documents.page(made["target"], limit=1)[0].id
     errors, start = [], threading.Barrier(5)

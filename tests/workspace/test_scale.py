@@ -4,17 +4,11 @@ import re
 
 import pytest
 import sqlalchemy as sa
-from loading import load_file
+from large_workspace import fill_large, queries
 
 from isthmus.workspace import open_workspace
 
 LARGE = {"documents", "predictions", "answers", "events", "terms", "checked"}
-
-
-@pytest.fixture(scope="session")
-def measuring():
-    """The tool that measures a large workspace."""
-    return load_file("tools/measure_workspace.py")
 
 
 def scans(connection, statement: str, parameters) -> list[str]:
@@ -24,10 +18,10 @@ def scans(connection, statement: str, parameters) -> list[str]:
     return [found.group(1) for found in read if found and found.group(1) in LARGE]
 
 
-def test_no_page_reads_a_large_table_from_beginning_to_end(tmp_path, measuring):
+def test_no_page_reads_a_large_table_from_beginning_to_end(tmp_path):
     with open_workspace(tmp_path) as ws:
-        made = measuring.fill_large(ws, 200, runs=2, words=5)
-        calls = measuring.queries(ws, made)
+        made = fill_large(ws, 200, runs=2, words=5)
+        calls = queries(ws, made)
         said: list[tuple] = []
         engine = ws._context.db.engine
 

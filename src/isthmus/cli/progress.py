@@ -18,7 +18,7 @@ from isthmus.request import LabelRequest
 
 _FILES = {"writing the report": (1.7, 0.05, 1.0, 0.09), "saving the model": (1.0, 0.1, 0.3, 0.0)}
 # Stages of a command, with the seconds that they take on one core: of every run, of 1,000 documents, of a million
-# characters, of 1,000 documents for each class. tools/time_left.py says how right they are.
+# characters, of 1,000 documents for each class.
 COSTS = {
     "label": {
         "reading the texts": (2.9, 0.35, 0.5, 0.0),

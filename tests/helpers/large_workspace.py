@@ -1,34 +1,25 @@
-"""Measure a workspace with many documents: every query that a page needs, in milliseconds.
+"""Fill a workspace with many documents and list the queries that its pages need.
 
-    python tools/measure_workspace.py [--documents 100000] [--database postgresql://…] [--repeat 30]
-
-The texts are made up; no method runs. Labels, confidences and ranks are drawn at random, which is as hard for an index
-as it gets.
+The texts are made up, and no method runs. Labels, confidences and ranks are random.
 """
 
 from __future__ import annotations
 
-import argparse
-import platform
-import sys
-import tempfile
-import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-from isthmus.workspace import Workspace, open_workspace
+from isthmus.workspace import Workspace
 from isthmus.workspace.database import new_id, utc_now
 from isthmus.workspace.documents import TermIndex
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, FILES, PREDICTIONS, RUN_TABLES, RUNS, TERMS
 
-SOURCE = 1_000  # documents that stand for those of a source, of which some are near to every other
+SOURCE = 1_000  # documents among which every document has its nearest ones
 CLASSES = ["price", "product", "service", "staff"]
 
 
 def make_texts(n: int, words: int = 40, seed: int = 0) -> list[str]:
-    """Texts of made-up words, some common and most rare, as in a language."""
+    """Return n texts of made-up words, of which a few are frequent and most are rare."""
     rng = np.random.default_rng(seed)
     syllables = ["ba", "ke", "li", "mo", "nu", "ra", "so", "ti", "vu", "za"]
     names = np.array(["".join(syllables[int(d)] for d in f"{i:05d}") for i in range(30_000)], dtype=object)
@@ -37,7 +28,7 @@ def make_texts(n: int, words: int = 40, seed: int = 0) -> list[str]:
 
 
 def fill_large(ws: Workspace, n: int, *, runs: int = 1, words: int = 40) -> dict[str, str]:
-    """A project whose target has ``n`` documents, and runs that label them; ids of what was made."""
+    """Create a project with a target of n documents and runs that label them, and return their ids."""
     by = ws.people.local().id
     project = ws.projects.create("Large", by=by).id
     db, rng, target = ws._context.db, np.random.default_rng(0), new_id()
@@ -90,7 +81,7 @@ def _add_run(ws: Workspace, made: dict[str, str], number: int, ids: list[str], r
 
 
 def queries(ws: Workspace, made: dict[str, str]) -> dict[str, Callable[[], object]]:
-    """What the pages ask for, by name."""
+    """Return the queries of the pages by name."""
     run, other, project, target, by = (made[name] for name in ("run1", "run2", "project", "target", "by"))
     half = ws.collections.get(target).documents // 2
     document = ws.documents.page(target, limit=1)[0].id
@@ -134,40 +125,3 @@ def queries(ws: Workspace, made: dict[str, str]) -> dict[str, Callable[[], objec
         "collections of a project": lambda: ws.collections.list(project),
         "audit log": lambda: ws.audit.events(project, latest=True),
     }
-
-
-def measure(call: Callable[[], object], repeat: int) -> tuple[float, float, float]:
-    """The first call, the median and the 95th percentile, in milliseconds."""
-    times = []
-    for _ in range(repeat):
-        began = time.perf_counter()
-        call()
-        times.append(1000 * (time.perf_counter() - began))
-    return times[0], float(np.median(times)), float(np.percentile(times, 95))
-
-
-def main() -> None:
-    """Fill a workspace and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--documents", type=int, default=100_000)
-    parser.add_argument("--database")
-    parser.add_argument("--repeat", type=int, default=30)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder, open_workspace(folder, options.database) as ws:
-        began = time.perf_counter()
-        made = fill_large(ws, options.documents, runs=2)
-        kind = "SQLite" if options.database is None else "PostgreSQL"
-        print(f"{kind}, {options.documents:,} documents, filled in {time.perf_counter() - began:.0f} s;", end=" ")
-        print(f"{platform.machine()}, Python {platform.python_version()}")
-        size = sum(path.stat().st_size for path in Path(folder).glob("workspace.db*"))
-        if size:
-            print(f"database: {size / 2**20:,.0f} MiB")
-        print(f"{'query':<42}{'first':>9}{'median':>9}{'p95':>9}  ms")
-        for name, call in queries(ws, made).items():
-            first, median, p95 = measure(call, options.repeat)
-            print(f"{name:<42}{first:9.1f}{median:9.1f}{p95:9.1f}")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    main()
