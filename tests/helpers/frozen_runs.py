@@ -390,12 +390,6 @@ RUNS = {
         for method in ("vectors", "vectors-logistic", "vectors-kernel")
     },
     "names": partial(label_with, "names", classes=DESCRIBED),
-    "sfa": partial(label_with, "sfa", 150),
-    "scl": partial(label_with, "scl", 150),
-    "coral": partial(label_with, "coral", 60),
-    "tradaboost": partial(label_with, "tradaboost", 150),
-    "tsvm": partial(label_with, "tsvm", 150),
-    "sgt": partial(label_with, "sgt", 150),
     "dual-manifold": partial(label_with, "dual-manifold", word_labels=WORDS),
     "dual-factor": partial(label_with, "dual-factor", 60, word_labels=WORDS),
     "dual-manifold-paper": partial(label_with, "dual-manifold-paper", 150, word_labels=WORDS),
