@@ -1,7 +1,5 @@
 """Who explains a label: the method itself, its nearest known ancestor, or words left out."""
 
-import ast
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,16 +15,7 @@ import isthmus
 from isthmus.base import TransferClassifier
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
-from isthmus.explain import (
-    Accountable,
-    _columns_are_terms,
-    account_of,
-    cocc,
-    explain_document,
-    linear,
-    occlusion,
-    own_terms,
-)
+from isthmus.explain import Accountable, explain_document, terms
 from isthmus.features import TextVectorizer
 from isthmus.methods import make_method
 
@@ -64,17 +53,18 @@ class Wordy(TransferClassifier):
 
 
 def test_types_decide_along_the_line_of_ancestors():
-    assert account_of(Tuned()) is cocc.document_terms
-    assert account_of(isthmus.SelfTrainingTransferClassifier()) is linear.document_terms
-    assert account_of(Wordy()) is occlusion.document_terms
-    assert account_of(Frank()) is own_terms
+    plain, own = (fit(TextVectorizer(min_df=1), cls(random_state=0)) for cls in (isthmus.CoClusteringClassifier, Tuned))
+    assert explain_document(own, TEXT) == explain_document(plain, TEXT)
     assert isinstance(Frank(), Accountable)
     assert not isinstance(Tuned(), Accountable)
 
 
 def test_a_name_alone_decides_nothing():
-    impostor = type("CoClusteringClassifier", (Wordy,), {})
-    assert account_of(impostor()) is occlusion.document_terms
+    impostor = fit(type("CoClusteringClassifier", (Wordy,), {})())
+    rows = explain_document(impostor, TEXT, top=None)
+    assert {tuple(row.values()) for row in rows} == {
+        tuple(row.values()) for row in terms.left_out_words(impostor, TEXT)
+    }
 
 
 def test_the_method_is_asked_first():
@@ -103,7 +93,7 @@ def test_an_account_of_the_wrong_size_is_refused():
 @pytest.mark.parametrize("block", [256, 1])
 def test_columns_are_left_out_where_there_are_no_weights(method, block, monkeypatch):
     """Asked about in one go or one by one."""
-    monkeypatch.setattr(occlusion, "_BLOCK", block)
+    monkeypatch.setattr(terms, "BLOCK", block)
     pipeline = fit(CountVectorizer(), method)
     row = pipeline[:-1].transform([TEXT])
     without = row.copy()
@@ -158,25 +148,13 @@ def test_an_empty_text_has_no_terms():
     assert explain_document(fit(CountVectorizer(), isthmus.SourceOnlyClassifier(SVC(kernel="linear"))), "zzz") == []
 
 
-@pytest.mark.parametrize("room", ["explain", "report", "api", "choose", "feedback"])
-def test_no_room_goes_by_the_name_of_a_class(room):
-    """A class called the same, or derived from ours, must be treated by what it is."""
-    names = {name for name in isthmus._PUBLIC if name[0].isupper()}
-    for path in (Path(isthmus.__file__).parent / room).rglob("*.py"):
-        strings = {
-            node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant)
-        }
-        named = {text for text in strings if isinstance(text, str)} & names
-        assert not named, f"{room}/{path.name} goes by the names of classes: {', '.join(sorted(named))}"
-
-
 def test_contributions_of_a_linear_method_add_up_to_its_decision():
     """Weights divided by what the text holds of a word instead of multiplied."""
     pipeline = make_method("logistic", min_df=1).fit(TEXTS, LABELS, sample_domain=DOMAIN)
     model = pipeline.steps[-1][1].estimator_
     row = pipeline[:-1].transform([TEXT])
     assert len(set(row.data.round(6))) > 1  # words of unequal weight
-    rows = linear.document_terms(pipeline, TEXT)
+    rows = explain_document(pipeline, TEXT, top=None)
     decision = model.decision_function(row)[0]
     decision = np.array([-decision / 2, decision / 2]) if np.ndim(decision) == 0 else decision
     for code, label in enumerate(pipeline.steps[-1][1].classes_):
@@ -187,25 +165,10 @@ def test_contributions_of_a_linear_method_add_up_to_its_decision():
 
 def test_columns_that_a_step_only_selects_are_still_terms():
     chosen = fit(TextVectorizer(min_df=1), VarianceThreshold(), isthmus.SourceOnlyClassifier())
-    mixed = fit(TextVectorizer(min_df=1), TruncatedSVD(2), isthmus.SourceOnlyClassifier())
-    assert _columns_are_terms(chosen)
-    assert not _columns_are_terms(mixed)
-
-
-class Steps:
-    """What an account asks of a pipeline: words to rows, names of columns, and the method at the end."""
-
-    def __init__(self, rows, names, method):
-        self._rows, self._names, self.steps = rows, np.array(names), [("words", self), ("method", method)]
-
-    def __getitem__(self, part):
-        return self
-
-    def transform(self, texts):
-        return self._rows
-
-    def get_feature_names_out(self):
-        return self._names
+    plain = fit(TextVectorizer(min_df=1), isthmus.SourceOnlyClassifier())
+    found, expected = ({row["term"] for row in explain_document(one, TEXT)} for one in (chosen, plain))
+    assert found <= expected
+    assert found
 
 
 def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():
@@ -213,16 +176,16 @@ def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():
     pipeline = fit(
         TextVectorizer(min_df=1), FunctionTransformer(lambda rows: rows.toarray()), isthmus.SourceOnlyClassifier()
     )
-    rows = occlusion.document_terms(pipeline, TEXT)
-    assert rows == occlusion.word_terms(pipeline, TEXT)
+    rows = terms.left_out_terms(pipeline, TEXT)
+    assert rows == terms.left_out_words(pipeline, TEXT)
     assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
 
 
 def test_what_several_methods_say_of_a_term_is_added_up_by_their_weights():
     """Each says as much in all as its weight, however large its own numbers are; one may say nothing."""
 
-    def member(**terms):
-        rows = [{"class": "x", "term": term, "contribution": value} for term, value in terms.items()]
+    def member(**words):
+        rows = [{"class": "x", "term": term, "contribution": value} for term, value in words.items()]
         return SimpleNamespace(document_terms=lambda text, account: rows if text == "w v" else [])
 
     model = SimpleNamespace(

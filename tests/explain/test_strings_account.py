@@ -76,13 +76,3 @@ def test_other_kernels_have_no_ngrams():
     model = TransductiveKernelClassifier(kernel="precomputed").fit(K, labels, domain)
     with pytest.raises(UsageError):
         ngram_contributions(model, TEXT)
-
-
-def test_a_model_saved_before_lengths_were_kept_is_accounted_for():
-    model = TransductiveKernelClassifier(kernel="intersection", ngram_range=(3, 4)).fit(*example_texts())
-    table, base = ngram_contributions(model, TEXT)
-    model._rows.diagonal = None
-    again, base_again = ngram_contributions(model, TEXT)
-    assert set(again) == set(table)
-    np.testing.assert_allclose([again[gram] for gram in table], list(table.values()), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(base_again, base, rtol=1e-9)

@@ -1,11 +1,11 @@
-"""Account: why this label. Tables only, computed from fitted attributes.
+"""Explain labels: tables computed from fitted attributes.
 
 Every method gives the same form: rows with ``class``, ``term`` and ``contribution``, largest first.
-:func:`explain_document` asks the method for its account, in this order:
+:func:`explain_document` uses the first of these that exists:
 
-1. an estimator's own method ``term_contributions``, see :class:`Accountable`;
-2. for the methods of this package, and estimators derived from them, the module of this room that knows the type;
-3. for anything else, terms are left out one at a time and the probability of each class is seen to move.
+1. the estimator's own method ``term_contributions``, see :class:`Accountable`;
+2. for the methods of Isthmus, and estimators derived from them, the function of this package for the type;
+3. for anything else, the change of each class's probability when terms are left out one at a time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import scipy.sparse as sp
 
 from isthmus.exceptions import UsageError
-from isthmus.explain import occlusion
+from isthmus.explain import terms
 from isthmus.features.embeddings import VectorTable
 from isthmus.features.tokens import merge_readable, surface_forms
 from isthmus.pipeline import TransferPipeline
@@ -30,7 +29,7 @@ __all__ = ["Accountable", "explain_document"]
 
 @runtime_checkable
 class Accountable(Protocol):
-    """An estimator that can say which terms made a label; any estimator may have this method.
+    """An estimator that reports which terms made a label; any estimator may have this method.
 
     Examples
     --------
@@ -43,7 +42,7 @@ class Accountable(Protocol):
     """
 
     def term_contributions(self, row: Any) -> Mapping[Any, Sequence[float]]:
-        """What each term of one document adds to the score of each class.
+        """Return what each term of one document adds to the score of each class.
 
         Parameters
         ----------
@@ -54,13 +53,13 @@ class Accountable(Protocol):
         Returns
         -------
         mapping
-            Column number (for a text: the word) to one number per class, in the order of ``classes_``; positive speaks
-            for the class.
+            Column number (for a text: the word) to one number per class, in the order of ``classes_``; a positive
+            number supports the class.
         """
 
 
 def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[dict]:
-    """Terms of one document that speak for and against each class.
+    """Return the terms of one document that support or oppose each class.
 
     Parameters
     ----------
@@ -73,9 +72,9 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
     Returns
     -------
     list of dict
-        ``class``, ``term`` (as the text writes it, where the method sees stems), ``contribution`` (positive speaks for
-        the class), ordered by class as in ``classes_`` and then by absolute contribution. Some methods say more about
-        a term, in further keys; where several methods vote, what they say about a term is added up.
+        ``class``, ``term`` (as the text writes it, where the method sees stems), ``contribution`` (positive supports
+        the class), ordered by class as in ``classes_`` and then by absolute contribution. Some methods add further
+        keys; where several methods vote, their contributions are added.
 
     See Also
     --------
@@ -96,102 +95,88 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
     return [row for _, of_class in groupby(rows, itemgetter("class")) for row in islice(of_class, top)]
 
 
-def _document_terms(model, text: str) -> list[dict]:
+def _document_terms(model: Any, text: str) -> list[dict]:
     if hasattr(model, "members"):
-        return _vote_terms(model, text)
+        # A vote: terms of all members, each once per class; the contributions of a member sum to its weight.
+        shares: dict[tuple, float] = {}
+        for name, member in model.members.items():
+            found = _document_terms(member, text)
+            total = sum(abs(row["contribution"]) for row in found) or 1.0
+            for row in found:
+                place = row["class"], row["term"]
+                shares[place] = shares.get(place, 0.0) + model.weights[name] * row["contribution"] / total
+        return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
     if hasattr(model, "document_terms"):  # not a pipeline: a model around one, which gives its own account
         return model.document_terms(text, _document_terms)
-    if _reads_given_vectors(model):
-        return []  # without words there is no vector of the text: nothing can be left out to see what it does
+    if any(isinstance(getattr(step, "model", None), VectorTable) for _, step in model.steps[:-1]):
+        return []  # vectors were given: a text with a word left out has none
     if not _columns_are_terms(model):
-        return occlusion.word_terms(model, text)
-    return as_written(account_of(model.steps[-1][1])(model, text), model, text)
+        return terms.left_out_words(model, text)
+    rows = _account_of(model.steps[-1][1])(model, text)
+    # Terms as the text writes them: "warranty", not the stem "warranti".
+    forms: dict[str, str] = {}
+    for _, step in model.steps[:-1]:
+        forms |= surface_forms(step, [text], whole=False)
+    return merge_readable(rows, forms) if forms else rows
 
 
-def _reads_given_vectors(pipeline: TransferPipeline) -> bool:
-    return any(isinstance(getattr(step, "model", None), VectorTable) for _, step in pipeline.steps[:-1])
-
-
-def account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
-    """How a method accounts for its labels: in its own way, as its nearest known ancestor, or by leaving terms out."""
+def _account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
+    """Return the account of a method: its own, that of its nearest known ancestor, or leaving terms out."""
     if isinstance(model, Accountable):
-        return own_terms
+        return _own_terms
     accounts = _accounts()
-    return next((accounts[kind] for kind in type(model).__mro__ if kind in accounts), occlusion.document_terms)
+    return next((accounts[kind] for kind in type(model).__mro__ if kind in accounts), terms.left_out_terms)
 
 
 @cache
 def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
-    """Methods that have a module of this room, imported when the first label is explained."""
+    """Return the methods with an account in this package, imported when the first label is explained."""
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.base import DualClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.self_training import SelfTrainingTransferClassifier
     from isthmus.classify.source_only import SourceOnlyClassifier
     from isthmus.classify.strings.classifier import TransductiveKernelClassifier
-    from isthmus.explain import cocc, dual, linear, projection, strings
+    from isthmus.explain import cocc, projection, strings
     from isthmus.papers.cocc import LiteralCoClustering
     from isthmus.papers.projection import LiteralTermProjection
 
     return {
         CoClusteringClassifier: cocc.document_terms,
-        DualClassifier: dual.document_terms,
+        DualClassifier: terms.dual_terms,
         LiteralCoClustering: cocc.document_terms,
         LiteralTermProjection: projection.document_terms,
-        SelfTrainingTransferClassifier: linear.document_terms,
-        SourceOnlyClassifier: linear.document_terms,
+        SelfTrainingTransferClassifier: terms.linear_terms,
+        SourceOnlyClassifier: terms.linear_terms,
         TermProjectionClassifier: projection.document_terms,
         TransductiveKernelClassifier: strings.document_terms,
     }
 
 
-def own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+def _own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     model = pipeline.steps[-1][1]
-    names = None
-    document: Any = text
-    if len(pipeline.steps) > 1:
-        document, names = sp.csr_matrix(pipeline[:-1].transform([text])), pipeline[:-1].get_feature_names_out()
+    document, names = terms.text_row(pipeline, text) if len(pipeline.steps) > 1 else (text, None)
     contributions = model.term_contributions(document)
-    classes = model.classes_.tolist()
-    if any(np.shape(values) != (len(classes),) for values in contributions.values()):
+    n_classes = len(model.classes_)
+    if any(np.shape(values) != (n_classes,) for values in contributions.values()):
         raise UsageError(
-            f"term_contributions of {type(model).__name__} must give one number for each of the {len(classes)} classes "
+            f"term_contributions of {type(model).__name__} must give one number for each of the {n_classes} classes "
             "per term.",
             code="bad-parameter",
         )
-    terms = list(contributions) if names is None else [names[column] for column in contributions]
-    return occlusion.contribution_rows(model.classes_, terms, list(contributions.values()))
+    shown = list(contributions) if names is None else [names[column] for column in contributions]
+    return terms.contribution_rows(model.classes_, shown, list(contributions.values()))
 
 
 def _columns_are_terms(pipeline: TransferPipeline) -> bool:
-    """Whether columns are terms of the text; after a reduction to dimensions, say, they are not."""
+    """Return whether columns are terms of the text; after a reduction to dimensions, say, they are not."""
     if len(pipeline.steps) == 1:
         return True  # reads texts: there are no columns
     first = pipeline.steps[0][1]
     if not (hasattr(first, "analyze") or hasattr(first, "build_analyzer")):
         return False
     try:
-        terms, columns = first.get_feature_names_out(), pipeline[:-1].get_feature_names_out()
+        known, columns = first.get_feature_names_out(), pipeline[:-1].get_feature_names_out()
     except AttributeError:  # a step that has no names for its columns
         return False
-    return len(pipeline.steps) == 2 or set(columns) <= set(terms)
-
-
-def as_written(rows: list[dict], pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Terms as the text writes them: "warranty", not the stem "warranti"."""
-    forms: dict[str, str] = {}
-    for _, step in pipeline.steps[:-1]:
-        forms |= surface_forms(step, [text], whole=False)
-    return merge_readable(rows, forms) if forms else rows
-
-
-def _vote_terms(model, text: str) -> list[dict]:
-    """Terms of all methods that vote, each once per class; a method's contributions sum to its weight."""
-    shares: dict[tuple, float] = {}
-    for name, member in model.members.items():
-        found = _document_terms(member, text)
-        total = sum(abs(row["contribution"]) for row in found) or 1.0
-        for row in found:
-            place = row["class"], row["term"]
-            shares[place] = shares.get(place, 0.0) + model.weights[name] * row["contribution"] / total
-    return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
+    return len(pipeline.steps) == 2 or set(columns) <= set(known)

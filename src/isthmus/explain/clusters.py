@@ -1,4 +1,4 @@
-"""Account for a cross-guided clustering: tables (lists of dicts) from fitted attributes."""
+"""Explain a cross-guided clustering: tables (lists of dicts) from fitted attributes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isthmus.clustering.kmeans import metric_rows
 
 
 def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
-    """Per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``."""
+    """Return per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``."""
     columns = distinctive_words(model.cluster_means_, model.target_mean_, top)
     names = name_clusters(model, words)
     return [
@@ -30,7 +30,7 @@ def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
 
 
 def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
-    """The target rows nearest to each centre: ``cluster``, ``row`` (in ``X_target``), ``similarity``."""
+    """Return the target rows nearest to each centre: ``cluster``, ``row`` (in ``X_target``), ``similarity``."""
     rows = metric_rows(X_target, True)
     labels = model.predict(X_target)
     similarity = np.asarray(rows @ unit_rows(model.cluster_centers_).T)
@@ -43,9 +43,10 @@ def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
 
 
 def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
-    """The shared words that made each match: ``cluster``, ``aligned_to``, ``word``, ``share``, ``weight``.
+    """Return the shared words that made each match: ``cluster``, ``aligned_to``, ``word``, ``share``, ``weight``.
 
-    ``share`` is the word's part of the similarity; ``weight`` says how far it keeps the same company in both domains.
+    ``share`` is the word's part of the similarity; ``weight`` is the similarity of
+    its contexts in both domains.
     """
     table = []
     for match in model.alignment_:
@@ -68,30 +69,3 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
                 }
             )
     return table
-
-
-def pivot_table(model, words: Sequence[str], *, top: int | None = None, contexts: int = 5) -> list[dict]:
-    """Per shared word, heaviest first: ``word``, ``weight``, and its strongest contexts in ``source`` and ``target``.
-
-    Only words whose contexts were counted are listed; with ``pivot_weights=False`` every weight is 1.
-    """
-    if model._aligner is None:
-        return []
-    similarity = model._aligner.similarity
-    order = np.argsort(-similarity.weights, kind="stable")[:top]
-    found = similarity.contexts
-    table = []
-    for place in order:
-        column = int(similarity.pivots[place])
-        row = {"word": str(words[column]), "weight": float(similarity.weights[place])}
-        for side in ("source", "target"):
-            row[side] = (
-                [] if found is None else _strongest(getattr(found, side)[column], found.columns, words, contexts)
-            )
-        table.append(row)
-    return table
-
-
-def _strongest(row, columns: np.ndarray, words: Sequence[str], top: int) -> list[str]:
-    order = np.argsort(-row.data, kind="stable")[:top]
-    return [str(words[columns[row.indices[i]]]) for i in order]

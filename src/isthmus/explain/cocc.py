@@ -1,4 +1,4 @@
-"""Account of a co-clustering: what each word cluster says in both domains, and which words decided a document."""
+"""Explain a co-clustering: the classes of word clusters in both domains, and the words that decided a document."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from isthmus._utils import as_python
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
+from isthmus.explain.terms import text_row
 from isthmus.papers.cocc import LiteralCoClustering
 from isthmus.pipeline import TransferPipeline
 
@@ -16,7 +17,7 @@ CoCluster = CoClusteringClassifier | LiteralCoClustering
 
 
 def cluster_table(model: CoCluster, names: Any = None, *, top: int = 10, clusters: int | None = None) -> list[dict]:
-    """Word clusters with their words and their leaning in source and target.
+    """Return the word clusters with their words and their leaning in source and target.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ def cluster_table(model: CoCluster, names: Any = None, *, top: int = 10, cluster
     [('car', ['wheel', 'engine']), ('law', ['judge', 'court'])]
     """
     labels = [as_python(label) for label in model.classes_]
-    names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
+    names = _names(model, names)
     target_table = _by_class(model)
     target, source = _leaning(target_table), _leaning(model.source_table_)
     strength = _strength(target_table) + model.trade_off_ * _strength(model.source_table_)
@@ -76,40 +77,40 @@ def cluster_table(model: CoCluster, names: Any = None, *, top: int = 10, cluster
     return sorted(rows, key=lambda row: (order[row["class"]], -row["strength"], row["cluster"]))
 
 
-def document_contributions(model: CoCluster, X) -> list[np.ndarray]:
-    """Contribution of each word of each row to each column of scores (words × columns), centred over these.
+def document_contributions(model: CoCluster, row: Any) -> np.ndarray:
+    """Return the centred contribution of each word of a document to each column of scores (words × columns).
 
     They add up to the document's centred scores: log p(ŵ|d̂) summed over words, or, after a finish, the cosine with
     each class's centroid. Columns are the classes, unless the printed map gave several clusters to one
     (``cluster_classes_``).
     """
-    rows = model.weigh(sp.csr_matrix(model._check_new(X)))
-    centred = model.word_scores_ - model.word_scores_.mean(axis=1, keepdims=True)
-    parts = []
-    for i in range(rows.shape[0]):
-        span = slice(rows.indptr[i], rows.indptr[i + 1])
-        words, values = rows.indices[span], rows.data[span]
-        scale = 1.0
-        if model.word_weights_ is not None:
-            scale = 1.0 / max(float(np.linalg.norm(values * model.word_weights_[words])), 1e-300)
-        parts.append(centred[words] * (values * scale)[:, None])
-    return parts
+    weighed = model.weigh(sp.csr_matrix(model._check_new(row)))
+    words, values = weighed.indices, weighed.data
+    if model.word_weights_ is not None:
+        values = values * (1.0 / max(float(np.linalg.norm(values * model.word_weights_[words])), 1e-300))
+    scores = model.word_scores_[words]
+    return (scores - scores.mean(axis=1, keepdims=True)) * values[:, None]
 
 
 def document_table(
     model: CoCluster, X, names: Any = None, *, document: int | str = 0, top: int | None = None
 ) -> list[dict]:
-    """Words, with their word clusters, that decided the first row of ``X``.
+    """Return the words, with their word clusters, that decided the first row of ``X``.
 
-    Returns rows of ``document``, ``class``, ``word``, ``contribution`` (positive speaks for the class), ``cluster`` and
+    Rows have ``document``, ``class``, ``word``, ``contribution`` (positive supports the class), ``cluster`` and
     ``target_only`` (the source never used the word: its class came through its cluster), largest first.
     """
-    matrix = sp.csr_matrix(X)
-    words = matrix.indices[matrix.indptr[0] : matrix.indptr[1]]
-    names = np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
-    floor = model.source_words_.min() * (1 + 1e-9)
-    parts = document_contributions(model, matrix[:1])[0]
-    columns = _deciding_columns(model, parts.sum(axis=0))
+    row = sp.csr_matrix(X)[:1]
+    names = _names(model, names)
+    target_only = _target_only(model)
+    parts = document_contributions(model, row)
+    # The columns are centroids of the classes, or document clusters of which the printed map may give one class two:
+    # then the best of them decides about the document.
+    classes = np.arange(len(model.classes_)) if model.word_weights_ is not None else model.cluster_classes_
+    columns: dict[int, int] = {}
+    for column in np.argsort(-parts.sum(axis=0), kind="stable").tolist():
+        columns.setdefault(int(classes[column]), column)
+    columns = dict(sorted(columns.items()))
     rows = [
         {
             "document": document,
@@ -117,9 +118,9 @@ def document_table(
             "word": str(names[word]),
             "contribution": float(value),
             "cluster": int(model.word_clusters_[word]),
-            "target_only": bool(np.all(model.source_words_[word] <= floor)),
+            "target_only": bool(target_only[word]),
         }
-        for word, values in zip(words, parts[:, list(columns.values())], strict=True)
+        for word, values in zip(row.indices, parts[:, list(columns.values())], strict=True)
         for code, value in zip(columns, values, strict=True)
     ]
     rows.sort(key=lambda row: (-abs(row["contribution"]), row["word"], str(row["class"])))
@@ -127,20 +128,19 @@ def document_table(
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    vectorizer, model = pipeline[:-1], pipeline.steps[-1][1]
-    table = document_table(model, vectorizer.transform([text]), vectorizer.get_feature_names_out())
+    """Return rows of class, term and contribution for a text."""
+    table = document_table(pipeline.steps[-1][1], *text_row(pipeline, text))
     return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
 
 
 def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
-    """Target words the source hardly knows, and the class their word cluster carried to them.
+    """Return target words that the source hardly has, and the class that their word cluster carried to them.
 
-    Returns rows of ``word``, ``cluster``, ``class``, ``share`` (of the target's text) and ``companions``: words of the
-    same cluster that the source does know and uses for that class.
+    Rows have ``word``, ``cluster``, ``class``, ``share`` (of the target's text) and ``companions``: words of the
+    same cluster that the source uses for that class.
     """
-    names = np.asarray(names, dtype=str)
-    floor = model.source_words_.min() * (1 + 1e-9)
-    unknown = np.all(model.source_words_ <= floor, axis=1)
+    names = _names(model, names)
+    unknown = _target_only(model)
     share = model.target_words_.sum(axis=1)
     leaning = _leaning(_by_class(model))
     rows = []
@@ -161,20 +161,20 @@ def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
     return rows
 
 
+def _names(model: CoCluster, names: Any) -> np.ndarray:
+    return np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
+
+
+def _target_only(model: CoCluster) -> np.ndarray:
+    """Return which words the source never used: these have the smallest smoothed share in every class."""
+    return np.all(model.source_words_ <= model.source_words_.min() * (1 + 1e-9), axis=1)
+
+
 def _by_class(model: CoCluster) -> np.ndarray:
+    """Return the target's table with the document clusters of a class added up."""
     table = np.zeros((len(model.target_table_), len(model.classes_)))
     np.add.at(table.T, model.cluster_classes_, model.target_table_.T)
     return table
-
-
-def _deciding_columns(model: CoCluster, scores: np.ndarray) -> dict[int, int]:
-    """For each class that has one, the column that decides about a document: of several the best."""
-    columns: dict[int, int] = {}
-    # The columns are centroids of the classes, or document clusters of which the printed map may give one class two.
-    classes = np.arange(len(model.classes_)) if model.word_weights_ is not None else model.cluster_classes_
-    for column in np.argsort(-scores, kind="stable").tolist():
-        columns.setdefault(int(classes[column]), column)
-    return dict(sorted(columns.items()))
 
 
 def _leaning(table: np.ndarray) -> np.ndarray:
@@ -185,6 +185,7 @@ def _leaning(table: np.ndarray) -> np.ndarray:
 
 
 def _strength(table: np.ndarray) -> np.ndarray:
+    """Return what each cluster adds to the mutual information of clusters and classes."""
     joint = table / table.sum()
     outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     ratio = np.where(joint > 0, joint / np.where(outer > 0, outer, 1.0), 1.0)

@@ -6,6 +6,7 @@ import numpy as np
 
 from isthmus._validation import check_rows
 from isthmus.classify.projection.classifier import TermProjectionClassifier
+from isthmus.explain.terms import text_row
 from isthmus.features.term_chi2 import as_counts
 from isthmus.papers.projection import LiteralTermProjection
 from isthmus.pipeline import TransferPipeline
@@ -67,6 +68,5 @@ def explain_projection(model: TermProjectionClassifier | LiteralTermProjection, 
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    row = pipeline[:-1].transform([text])
-    names = pipeline[:-1].get_feature_names_out()
-    return explain_projection(pipeline.steps[-1][1], row, names)
+    """Return the rows of :func:`explain_projection` for a text."""
+    return explain_projection(pipeline.steps[-1][1], *text_row(pipeline, text))

@@ -1,4 +1,4 @@
-"""String kernels: which n-grams, which words and which fitted documents made a label. Exact, from the weights.
+"""Explain string kernels: the n-grams, words and fitted documents that made a label, exactly, from the weights.
 
 A score is Σ_j w_j·φ(k_j) over the fitted documents j, with k_j the normalised kernel, a sum over the n-grams that the
 text shares with j, and φ(k) = k or exp(k − 1). For φ(k) = exp(k − 1) the change from a text sharing nothing is dealt
@@ -9,19 +9,18 @@ from nothing to the text gives. Contributions plus the score of an empty text ad
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 import numpy as np
 
 from isthmus.exceptions import UsageError
-from isthmus.explain import occlusion
+from isthmus.explain.terms import MARKS, contribution_rows, left_out_terms
 from isthmus.features.gram import inverse_roots, shared_values
 from isthmus.features.strings import StringKernel
 from isthmus.pipeline import TransferPipeline
 
 
 def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Contribution of every n-gram of a text to every class, and the scores an empty text would get.
+    """Return the contribution of every n-gram of a text to every class, and the scores of an empty text.
 
     Parameters
     ----------
@@ -42,10 +41,7 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     kernel, rows = _kernel_of(model), model._rows
     names, own, counts = kernel.counts(text, rows.columns)
     values, size = shared_values(kernel.kind, own, counts.astype(float))
-    diagonal = rows.diagonal
-    if diagonal is None:  # a model saved before it was kept
-        diagonal = kernel.cross_and_diagonals([text], rows.columns)[2]
-    scale = inverse_roots(np.array([size]))[0] * inverse_roots(diagonal)
+    scale = inverse_roots(np.array([size]))[0] * inverse_roots(rows.diagonal)
     weights = model._model.weights if rows.root is None else rows.root @ model._model.weights
     total = scale * np.asarray(values.sum(axis=1)).ravel()
     slope = np.ones(len(total))
@@ -68,18 +64,21 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
 
 
 def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
-    """The same by word: each n-gram's share goes to the words it touches, by characters, evenly over its places."""
+    """Return contributions by word.
+
+    The share of an n-gram goes to the words that it touches, by characters, evenly over its places.
+    """
     kernel = _kernel_of(model)
     shown = kernel.prepare(text)
     table, _ = ngram_contributions(model, text)
     n_classes = len(model.classes_)
     by_character = np.zeros((len(shown), n_classes))
-    counts = Counter(_ngrams(shown, *kernel.ngram_range))
-    for length in range(kernel.ngram_range[0], kernel.ngram_range[1] + 1):
-        for i in range(len(shown) - length + 1):
-            gram = shown[i : i + length]
-            ink = [k for k in range(i, i + length) if not shown[k].isspace()] or [i]
-            by_character[ink] += table[gram] / (counts[gram] * len(ink))
+    lengths = range(kernel.ngram_range[0], kernel.ngram_range[1] + 1)
+    places = [slice(i, i + length) for length in lengths for i in range(len(shown) - length + 1)]
+    counts = Counter(shown[place] for place in places)
+    for place in places:
+        ink = [k for k in range(place.start, place.stop) if not shown[k].isspace()] or [place.start]
+        by_character[ink] += table[shown[place]] / (counts[shown[place]] * len(ink))
     words, i = [], 0
     for word in shown.split():
         i = shown.index(word, i)
@@ -89,23 +88,23 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
+    """Return rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
 
     Words are named without the marks around them. Where the kernel is not a string kernel, or the classifier is not
     ridge, words are left out instead.
     """
     model = pipeline.steps[-1][1]
     if not _is_exact(model):
-        return occlusion.document_terms(pipeline, text)
+        return left_out_terms(pipeline, text)
     total: dict[str, np.ndarray] = {}
     for word, values in word_contributions(model, text):
-        name = word.strip(occlusion.MARKS) or word
+        name = word.strip(MARKS) or word
         total[name] = total.get(name, 0.0) + values
-    return occlusion.contribution_rows(model.classes_, list(total), list(total.values()))
+    return contribution_rows(model.classes_, list(total), list(total.values()))
 
 
 def nearest_documents(model, text: str, source_texts: list[str], source_labels, *, top: int = 5) -> list[dict]:
-    """The source documents most like a text: ``document``, ``label``, ``similarity``, ``text``."""
+    """Return the source documents most similar to a text: ``document``, ``label``, ``similarity``, ``text``."""
     similarity = _kernel_of(model).cross([text], list(source_texts), normalize=True)[0]
     order = np.argsort(-similarity, kind="stable")[:top]
     return [
@@ -132,7 +131,3 @@ def _kernel_of(model) -> StringKernel:
             code="bad-parameter",
         )
     return kernel
-
-
-def _ngrams(text: str, lo: int, hi: int) -> Iterator[str]:
-    return (text[i : i + n] for n in range(lo, hi + 1) for i in range(len(text) - n + 1))

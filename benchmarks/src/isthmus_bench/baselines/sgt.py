@@ -176,6 +176,15 @@ class SpectralGraphTransducer(TransferClassifier):
         self.inverse_temperature_ = fit_temperature(by_order[known], codes)
         return by_order[len(known) :].argmax(axis=1)
 
+    def term_contributions(self, row) -> dict[int, np.ndarray]:
+        """Return what each term adds to the mean score of the nearest fitted rows: cosines are sums over terms."""
+        row = normalize(row)
+        weights = nearest(row, self.rows_, self.n_neighbors)
+        neighbours = self.rows_[weights.indices][:, row.indices]
+        total = weights.sum() or 1.0
+        shares = np.asarray(neighbours.T @ self.node_scores_[weights.indices]) * row.data[:, None] / total
+        return dict(zip(row.indices.tolist(), shares, strict=True)) if weights.nnz else {}
+
     def _scores(self, X) -> np.ndarray:
         weights = nearest(normalize(X), self.rows_, self.n_neighbors)
         total = np.asarray(weights.sum(axis=1)).ravel()

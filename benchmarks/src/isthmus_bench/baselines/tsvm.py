@@ -150,5 +150,9 @@ class TransductiveSVM(TransferClassifier):
     def _margins(self, X) -> np.ndarray:
         return np.asarray(X @ self.coef_.T) + self.intercept_
 
+    def term_contributions(self, row) -> dict[int, np.ndarray]:
+        """Return what each term of one document adds to the margin of each class."""
+        return {int(column): self.coef_[:, column] * value for column, value in zip(row.indices, row.data, strict=True)}
+
     def _scores(self, X) -> np.ndarray:
         return self.inverse_temperature_ * self._margins(X)

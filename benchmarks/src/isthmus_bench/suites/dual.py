@@ -25,7 +25,6 @@ from isthmus.classify.dual.kernels import quantile_width
 from isthmus.classify.dual.manifold import ManifoldDualClassifier
 from isthmus.evaluate.labels import pair_scores
 from isthmus.exceptions import IsthmusWarning
-from isthmus.explain.dual import top_words
 from isthmus.methods import make_method
 from isthmus_bench.baselines.groups import cocluster, nmf_groups
 from isthmus_bench.baselines.least_squares import KernelLeastSquares, LaplacianLeastSquares
@@ -340,6 +339,31 @@ def _drawn(labels: list[str], count: int, seed: int) -> np.ndarray:
 
 
 # ------------------------------------------------------------------------------------------------------------ studies
+
+
+def top_words(model, n_words: int = 15, *, labelled: bool = False) -> list[dict]:
+    """Return the words with the highest score of each class (Figure 2); labelled ones only if ``labelled``."""
+    scores = model.word_scores_
+    documents = np.bincount(model.fitted_rows_.indices, minlength=len(scores))
+    allowed = documents > 0
+    if not labelled:
+        allowed[model.labelled_words_] = False
+    best = scores.argmax(axis=1)
+    rows = []
+    for code, label in enumerate(getattr(model, "word_classes_", model.classes_).tolist()):
+        columns = np.flatnonzero(allowed & (best == code))
+        order = columns[np.argsort(-scores[columns, code], kind="stable")[:n_words]]
+        rows += [
+            {
+                "class": label,
+                "rank": rank + 1,
+                "term": str(model.word_names_[column]),
+                "score": float(scores[column, code]),
+                "documents": int(documents[column]),
+            }
+            for rank, column in enumerate(order)
+        ]
+    return rows
 
 
 def _top_words(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
