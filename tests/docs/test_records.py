@@ -1,9 +1,11 @@
 """Figures on pages come from the records; a missing row stops the build, and a stale one where that is asked for."""
 
+import csv
 import json
 import re
 import subprocess
 import sys
+from collections import Counter
 
 import docs_pages as pages
 import pytest
@@ -18,6 +20,7 @@ ROWS = [
     {"task": "b-a", "method": "m", "metric": "accuracy", "value": 0.2, "seed": 0, "documents": 20},
     {"task": "b-a", "method": "other", "metric": "accuracy", "value": 0.9, "seed": 0},
 ]
+DOMAINS = ("books", "dvd", "electronics", "kitchen")
 TABLE = "kind,mean held,n\nplain,0.96,1200\nplain,0.94,\nturned,True,7\n"
 
 
@@ -151,3 +154,32 @@ def test_the_build_stops_where_a_row_is_missing_or_stale(tmp_path):
     assert done.returncode != 0, "a build with a missing row went through"
     for said in ("has no row nothing accuracy", "does not say which code computed it"):
         assert said in done.stderr, f"expected {said!r} in: {done.stderr}"
+
+
+def test_the_page_counts_chosen_numbers_of_clusters_as_recorded():
+    """Found the true number, and off by more than one, of thirty starts a corpus."""
+    with (pages.ROOT / "benchmarks" / "records" / "guided" / "number.csv").open(encoding="utf-8") as stream:
+        errors = [(row["task"], abs(int(row["chosen"]) - int(row["true"]))) for row in csv.DictReader(stream)]
+    exact = Counter(task for task, error in errors if not error)
+    far = Counter(task for task, error in errors if error > 1)
+    text = (pages.DOCS / "measured" / "guided.md").read_text(encoding="utf-8")
+    assert (
+        f"in {exact['newsgroups']} of 30 starts on newsgroups, {exact['rcv1']} on RCV1, {exact['dmoz']} on DMOZ, "
+        f"{exact['reuters']} on Reuters and {exact['webkb']} on WebKB"
+    ) in text
+    assert f"off by more than one in {far['dmoz']} of 30 starts on DMOZ ({far['dmoz'] / 30:.0%})" in text
+    assert far == {"dmoz": 6, "reuters": 1}
+
+
+def test_string_kernels_lead_on_pairs_and_not_on_several_sources(records):
+    """As docs/measured/faithful.md states."""
+    baselines = ("sfa", "scl", "coral", "tradaboost", "logistic", "svm", "logistic-tuned", "svm-tuned")
+    pairs = ",".join(f"{a}-{b}" for a in DOMAINS for b in DOMAINS if a != b)
+    ours, *others = (
+        float(records.figure(f"strings {pairs} {name} accuracy as=number").shown) for name in ("strings", *baselines)
+    )
+    assert ours > max(others)
+    ours, sfa = (
+        float(records.figure(f"strings multi-* {name} accuracy as=number").shown) for name in ("strings", "sfa")
+    )
+    assert sfa > ours
