@@ -38,7 +38,7 @@ for n in (20, 40, 80, 160):
     X = vectorizer.fit_transform(texts)
     names = vectorizer.get_feature_names_out()
     for given, words in (("documents alone", None), (f"documents and {len(WORDS)} words", WORDS)):
-        model = ManifoldDualClassifier(word_labels=words, feature_names=names, random_state=0).fit(X, labels)
+        model = ManifoldDualClassifier(word_labels=words, feature_names=names).fit(X, labels)
         rows.append({"labelled documents": n, "given": given, "accuracy": accuracy(true, model.transduction_[n:])})
         print(f"{n:>4} {given}: {rows[-1]['accuracy']:.1%} right")
 chart = draw(

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus.classify.dual.manifold import ManifoldDualClassifier
 from isthmus_bench.baselines.least_squares import KernelLeastSquares
 from isthmus_bench.speed.dual import CASES, compare, make_problem
 from isthmus_bench.suites.dual import METHODS, ROW_LABELS, SUITE, TASKS, _drawn, _score, _split, toy_curves
 from isthmus_bench.suites.dual_data import FIVE_GROUPS, TUNING_GROUPS, lexicon, newsgroup_data, toy_data, word_scores
+from isthmus_bench.suites.dual_gaussian import GaussianFactor, GaussianManifold
 
 
 def test_toy_data_is_the_paper_s():
@@ -56,7 +56,7 @@ def test_toy_rows_and_what_labelled_columns_do():
     train, test, columns = _split(data, "toy", 1)
     for n_words in (0, 50):
         labelled = {int(j): int(data.columns[j]) for j in columns[:n_words]}
-        model = ManifoldDualClassifier(width=2.1, word_width=4.1, gamma=0.001, mu=10.0, power=1)
+        model = GaussianManifold(width=2.1, word_width=4.1, gamma=0.001, mu=10.0, power=1)
         rows = _score(data, model, train, test, 5, labelled)
         assert [row["part"] for row in rows] == ["unlabelled"]
         few.append(rows[0]["value"])
@@ -93,7 +93,18 @@ def test_speed_cases_compare_equal_answers():
     assert measured["difference"] < 1e-6
     assert measured["ours_s"] > 0
     assert ("manifold-5000x10000", "dual-manifold") in {(case.name, case.method) for case in CASES}
-    assert make_problem(20, 30).targets.shape == (50, 2)
+    assert make_problem(20, 30)[1].shape == (50, 2)
+
+
+@pytest.mark.parametrize("kind", [GaussianManifold, GaussianFactor])
+@pytest.mark.parametrize("loss", ["hinge", "logistic"])
+def test_other_losses_fall_and_label(kind, loss):
+    rng = np.random.RandomState(0)
+    classes = np.tile([0, 1], 30)
+    X = rng.poisson(np.where(classes[:, None] == np.repeat([0, 1], 8), 1.8, 0.3)).astype(float)
+    model = kind(loss=loss, word_labels={0: 0, 8: 1}).fit(X, np.where(np.arange(60) < 20, classes, -1))
+    assert np.mean(model.transduction_[20:] == classes[20:]) > 0.85
+    assert np.all(np.diff(model.history_) <= 1e-9 * abs(model.history_[0]))
 
 
 @pytest.mark.data
@@ -103,7 +114,7 @@ def test_five_newsgroups_with_many_labelled_words(data_dir):
     assert np.bincount(data.columns).argmax() == FIVE_GROUPS.index("talk.politics.mideast")
     train, test, columns = _split(data, "five-newsgroups", 0)
     words = {int(j): int(data.columns[j]) for j in columns[:500]}
-    unlabelled, new = _score(data, ManifoldDualClassifier(random_state=0), train, test, ROW_LABELS, words)
+    unlabelled, new = _score(data, GaussianManifold(random_state=0), train, test, ROW_LABELS, words)
     assert unlabelled["value"] > 0.81
     assert new["value"] > 0.74
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from importlib import import_module
 from numbers import Real
 from typing import TYPE_CHECKING, Any
@@ -167,10 +166,17 @@ def _build_self_training(options: Options) -> TransferPipeline:
     return _pipeline(_words_and_pairs(options), SelfTrainingTransferClassifier(estimator))
 
 
-def _build_strings(options: Options, **settings: Any) -> TransferPipeline:
+def _build_strings(options: Options) -> TransferPipeline:
     from isthmus.classify.strings.classifier import ALIGNED, lengths_for
 
-    return _Method(_STRINGS, None)(options, ngram_range=lengths_for(options.language), **(settings or ALIGNED))
+    return _Method(_STRINGS, None)(options, ngram_range=lengths_for(options.language), **ALIGNED)
+
+
+def _build_strings_paper(options: Options) -> TransferPipeline:
+    from isthmus.classify.strings.classifier import lengths_for
+
+    method = _Method("strings.LiteralStringKernels", None, package="isthmus.papers")
+    return method(options, ngram_range=lengths_for(options.language))
 
 
 def _build_lsa(options: Options) -> TransferPipeline:
@@ -199,25 +205,6 @@ _PROJECTION = "projection.classifier.TermProjectionClassifier"
 _MANIFOLD = "dual.manifold.ManifoldDualClassifier"
 _FACTOR = "dual.factor.FactorDualClassifier"
 _STRINGS = "strings.classifier.TransductiveKernelClassifier"
-# Set on held-out halves of source domains (docs/measured/dual.md): exact at any size, word pairs for negation.
-_LINEAR_MANIFOLD = {"kernel": "linear", "gamma": 3.0, "mu": 1.0, "power": 2, "tol": 1e-6}
-_LINEAR_FACTOR = {"kernel": "linear", "gamma": 1.0, "mu": 0.1, "cg_iter": 50}
-
-# -- the papers' settings ----------------------------------------------------------------------------------------------
-# What each paper prints, for comparisons with it; none is tried by "auto". Where a text leaves a choice, it is said
-# which reading was taken, and each of them is a parameter of the estimator.
-
-# MR and MA as in section 4.2 (Sindhwani, Hu and Mojsilovic, NIPS 2008): Gaussian kernels of the widths it prints for
-# its newsgroups, scores normalised over the unlabelled documents. Read into the text: the exponent of the Laplacian is
-# not given, 1 is the plain one; exp(−d²/2σ²) is what a width σ means; all words of the texts, not 631 of them.
-_DUAL = {"kernel": "gaussian", "width": 0.43, "word_width": 0.69, "class_normalisation": "scores"}
-_MR = {**_DUAL, "gamma": 1.0, "mu": 1.0, "power": 1}
-_MA = {**_DUAL, "gamma": 1e-4, "mu": 0.01}
-# TKC (Ionescu and Butnaru, ICONIP 2018): presence bits, lengths 5 to 8, exp(K̂ − 1), two rounds. Read into the text,
-# which has lost these figures: ridge α = 1e-5, and half of the target's documents added in the second round. Chinese
-# and Japanese have lengths 1 to 4.
-_TKC: dict[str, Any] = {"kernel": "presence", "align": None, "alpha": 1e-5, "max_iter": 2, "n_added": 0.5}
-
 
 # -- classes given by their names --------------------------------------------------------------------------------------
 
@@ -293,8 +280,8 @@ METHODS: dict[str, Recipe] = {
         _recipe("vectors-logistic", _build_vectors_logistic, adapts=False, takes_vectors=True, page="source-only"),
         _recipe("vectors-kernel", _build_vectors_kernel, takes_vectors=True, page="strings"),
         _recipe("names", _build_names, takes_classes=True),
-        _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs, _LINEAR_MANIFOLD), takes_words=True),
-        _recipe("dual-factor", _Method(_FACTOR, _labelled_words, _LINEAR_FACTOR), takes_words=True),
+        _recipe("dual-manifold", _Method(_MANIFOLD, _labelled_words_and_pairs), takes_words=True),
+        _recipe("dual-factor", _Method(_FACTOR, _labelled_words), takes_words=True),
         _recipe("cocc-paper", _Method("cocc.LiteralCoClustering", package="isthmus.papers"), page="cocc"),
         _recipe(
             "projection-paper",
@@ -302,9 +289,19 @@ METHODS: dict[str, Recipe] = {
             adapts=False,
             page="projection",
         ),
-        _recipe("strings-paper", partial(_build_strings, **_TKC), page="strings"),
-        _recipe("dual-manifold-paper", _Method(_MANIFOLD, _plain_words, _MR), takes_words=True, page="dual-manifold"),
-        _recipe("dual-factor-paper", _Method(_FACTOR, _plain_words, _MA), takes_words=True, page="dual-factor"),
+        _recipe("strings-paper", _build_strings_paper, page="strings"),
+        _recipe(
+            "dual-manifold-paper",
+            _Method("dual.LiteralManifold", _plain_words, package="isthmus.papers"),
+            takes_words=True,
+            page="dual-manifold",
+        ),
+        _recipe(
+            "dual-factor-paper",
+            _Method("dual.LiteralFactor", _plain_words, package="isthmus.papers"),
+            takes_words=True,
+            page="dual-factor",
+        ),
     )
 }
 

@@ -99,7 +99,7 @@ def test_a_seed_that_is_set_stays():
 
 def test_labelled_words_reach_the_method_once():
     words = {"polite": "staff", "cheap": "price"}
-    result = label(isthmus.ManifoldDualClassifier(kernel="linear"), word_labels=words)
+    result = label(isthmus.ManifoldDualClassifier(), word_labels=words)
     assert np.mean(result.labels == TRUTH) > 0.8
     assert result.model[-1].word_labels == words
     for method in (TransductiveSVM(), isthmus.ManifoldDualClassifier(word_labels=words)):

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.classify.dual.laplacian import BipartiteLaplacian, normalised_edges
+from isthmus.classify.dual.manifold import ManifoldSystem, normalised_edges
 from isthmus_bench.baselines.least_squares import neighbour_laplacian
 
 
@@ -33,7 +33,9 @@ def test_product_equals_the_square_matrix(seed, power):
     scores = np.random.RandomState(seed + 1).randn(12, 3)
     expected = np.linalg.matrix_power(square_laplacian(X), power) @ scores
     before = scores.copy()
-    np.testing.assert_allclose(BipartiteLaplacian(X, power).dot(scores), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        ManifoldSystem(X, np.zeros(12), 1.0, 1.0, power).smoothness(scores), expected, atol=1e-12
+    )
     np.testing.assert_array_equal(scores, before)
 
 
@@ -41,7 +43,7 @@ def test_product_equals_the_square_matrix(seed, power):
 @given(seed=st.integers(0, 10_000))
 def test_laplacian_is_not_negative_and_has_the_degrees_as_null_vector(seed):
     X = random_matrix(seed, density=0.9)
-    M = BipartiteLaplacian(X).dot(np.eye(12))
+    M = ManifoldSystem(X, np.zeros(12), 1.0, 1.0, 1).smoothness(np.eye(12))
     np.testing.assert_allclose(M, M.T, atol=1e-12)
     assert np.linalg.eigvalsh(M).min() > -1e-10
     degrees = np.concatenate([np.asarray(X.sum(axis=1)).ravel(), np.asarray(X.sum(axis=0)).ravel()])
@@ -54,21 +56,6 @@ def test_empty_rows_and_columns_are_nodes_without_edges():
     assert np.isfinite(edges).all()
     np.testing.assert_array_equal(edges[1], 0)
     np.testing.assert_array_equal(edges[:, 1], 0)
-
-
-def test_one_pass_products_equal_scipys(monkeypatch):
-    import isthmus.classify.dual.laplacian as products
-
-    X = random_matrix(3, 40, 30)
-    rng = np.random.RandomState(0)
-    for m in (1, 2, 5):
-        a, b = rng.randn(40, m), rng.randn(30, m)
-        monkeypatch.setattr(products, "FUSED_FROM", 0)
-        fused = products.both_products(X, a, b)
-        monkeypatch.setattr(products, "FUSED_FROM", 10**9)
-        plain = products.both_products(X, a, b)
-        np.testing.assert_allclose(fused[0], plain[0], atol=1e-12)
-        np.testing.assert_allclose(fused[1], plain[1], atol=1e-12)
 
 
 @pytest.mark.parametrize("n_neighbors", [1, 3, 50])

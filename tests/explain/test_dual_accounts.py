@@ -1,9 +1,8 @@
 """Explanations of dual supervision: labelled and learned words."""
 
 import numpy as np
-import pytest
 
-from isthmus import FactorDualClassifier, ManifoldDualClassifier
+from isthmus import ManifoldDualClassifier
 from isthmus.explain.terms import dual_terms
 from isthmus.methods import make_method
 
@@ -48,27 +47,3 @@ def test_document_terms_of_a_recipe():
     rows = dual_terms(pipeline, "a gripping tale")
     best = max(rows, key=lambda row: row["contribution"])
     assert (best["class"], best["term"], best["labelled"]) == ("good", "gripping", False)
-
-
-def test_terms_of_a_factorisation_with_its_own_word_classes():
-    model = FactorDualClassifier(word_classes=3, feature_names=NAMES, random_state=0).fit(
-        X, ["good", "bad", None, None]
-    )
-    rows = account(model, X[[2]])
-    assert {row["class"] for row in rows} == {"bad", "good"}
-    best = max(rows, key=lambda row: row["contribution"])
-    assert best["class"] == model.transduction_[2]
-
-
-def test_named_word_classes_reach_documents_through_the_factorisation():
-    """As many word classes as classes, yet not the same ones: scores of words go through Q."""
-    words = {"awful": "low", "superb": "high"}
-    settings = {"feature_names": NAMES, "random_state": 0}
-    named = FactorDualClassifier(word_labels=words, word_classes=["high", "low"], **settings)
-    plain = FactorDualClassifier(word_labels=WORDS, **settings)
-    for model in (named, plain):
-        model.fit(X, ["good", "bad", None, None])
-        scores = model.word_scores_ @ model.Q_.T if model is named else model.word_scores_
-        centred = scores[3] - scores[3].mean()  # the document is the last word only
-        found = {row["class"]: row["contribution"] for row in account(model, X[[3]])}
-        assert [found[label] for label in model.classes_] == pytest.approx(centred)

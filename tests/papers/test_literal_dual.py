@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from isthmus import ManifoldDualClassifier
-from isthmus.classify.dual.factorisation import Side, fit_factor
-from isthmus.classify.dual.kernels import GaussianKernel
+from isthmus.exceptions import DataError
+from isthmus.papers.dual import LiteralFactor, LiteralManifold, quantile_width
 
 WIDTH, WORD_WIDTH = 0.8, 1.1
 
@@ -40,21 +39,20 @@ def one_hot(codes):
     return targets, (codes >= 0).astype(float)
 
 
+def normalised(values, known):
+    """Class normalisation: mean 0 and deviation 1 of each class over rows (Huang and Kecman 2004)."""
+    return (values - values[known].mean(axis=0)) / values[known].std(axis=0)
+
+
 @pytest.mark.parametrize("power", [1, 3])
 @pytest.mark.parametrize("seed", range(2))
 def test_manifold_regularisation_is_equation_4(seed, power):
     X, rows, columns = draw(seed)
     gamma, mu = 0.7, 1.3
-    model = ManifoldDualClassifier(
-        word_labels={int(j): int(c) for j, c in enumerate(columns) if c >= 0},
-        width=WIDTH,
-        word_width=WORD_WIDTH,
-        gamma=gamma,
-        mu=mu,
-        power=power,
-        class_normalisation=None,
-        solver="direct",
-    ).fit(X, rows)
+    words = {int(j): int(c) for j, c in enumerate(columns) if c >= 0}
+    model = LiteralManifold(word_labels=words, width=WIDTH, word_width=WORD_WIDTH, gamma=gamma, mu=mu, power=power).fit(
+        X, rows
+    )
     n, d = X.shape
     K = np.block([[gaussian(X, WIDTH), np.zeros((n, d))], [np.zeros((d, n)), gaussian(X.T, WORD_WIDTH)]])
     (row_targets, row_given), (column_targets, column_given) = one_hot(rows), one_hot(columns)
@@ -62,30 +60,31 @@ def test_manifold_regularisation_is_equation_4(seed, power):
     M = np.linalg.matrix_power(laplacian(X), power)
     system = gamma * np.eye(n + d) + mu * M @ K + J @ K
     values = K @ np.linalg.solve(system, np.vstack([row_targets, column_targets]))
-    np.testing.assert_allclose(model.document_scores_, values[:n], rtol=0, atol=1e-10)
-    np.testing.assert_allclose(model.word_scores_, values[n:], rtol=0, atol=1e-10)
-    np.testing.assert_array_equal(model.transduction_[5:], values[5:n].argmax(axis=1))
+    # Fewer than ten unlabelled documents per class: scores are normalised over all of them.
+    scores = normalised(values[:n], slice(None))
+    np.testing.assert_allclose(model.document_scores_, scores, rtol=0, atol=1e-7)
+    np.testing.assert_allclose(model.word_scores_, normalised(values[n:], columns < 0), rtol=0, atol=1e-7)
+    np.testing.assert_array_equal(model.transduction_[5:], scores[5:].argmax(axis=1))
+    new = draw(seed + 10)[0]
+    likeness = np.exp(-((new[:, None] - X[None]) ** 2).sum(axis=2) / (2 * WIDTH**2))
+    expected = likeness @ np.linalg.solve(K, values)[:n]
+    expected = (expected - values[:n].mean(axis=0)) / values[:n].std(axis=0)
+    np.testing.assert_array_equal(model.predict(new), expected.argmax(axis=1))
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_matrix_approximation_is_equations_8_to_11(seed):
     X, rows, columns = draw(seed)
     gamma, mu = 0.05, 0.4
-    rng = np.random.default_rng(seed)
-    a, b = rng.standard_normal((len(rows), 3)), rng.standard_normal((len(columns), 3))
     K_r, K_c = gaussian(X, WIDTH), gaussian(X.T, WORD_WIDTH)
     (Y_r, given_r), (Y_c, given_c) = one_hot(rows), one_hot(columns)
-    sparse = sp.csr_matrix(X)
-    found = fit_factor(
-        sparse,
-        Side(GaussianKernel(sparse, WIDTH), Y_r, given_r, gamma),
-        Side(GaussianKernel(sparse.T.tocsr(), WORD_WIDTH), Y_c, given_c, gamma),
-        mu,
-        (a, b),
-        solver="direct",
-        max_iter=4,
-        stop=0.0,
-    )
+    words = {int(j): int(c) for j, c in enumerate(columns) if c >= 0}
+    model = LiteralFactor(word_labels=words, width=WIDTH, word_width=WORD_WIDTH, gamma=gamma, mu=mu).fit(X, rows)
+    # The start is the solution of Eq. 4 with γ = μ = 1.
+    K = np.block([[K_r, np.zeros((len(rows), len(columns)))], [np.zeros((len(columns), len(rows))), K_c]])
+    J = np.diag(np.concatenate([given_r, given_c]))
+    start = np.linalg.solve(np.eye(len(K)) + laplacian(X) @ K + J @ K, np.vstack([Y_r, Y_c]))
+    a, b = start[: len(rows)], start[len(rows) :]
 
     def sylvester(K, J, Z, right):
         """[γI + JK]·x + μ·K·x·Z = right, by the Kronecker product that the paper names."""
@@ -99,7 +98,7 @@ def test_matrix_approximation_is_equations_8_to_11(seed):
         return 0.5 * (labels + norms + mu * np.sum((X - K_r @ a @ Q @ b.T @ K_c) ** 2))
 
     history = []
-    for _ in range(4):
+    for _ in range(model.n_iter_):
         Q = np.linalg.inv(a.T @ K_r @ K_r @ a) @ (a.T @ K_r @ X @ K_c @ b) @ np.linalg.inv(b.T @ K_c @ K_c @ b)
         history.append(objective())
         Z = Q @ b.T @ K_c @ K_c @ b @ Q.T
@@ -108,7 +107,22 @@ def test_matrix_approximation_is_equations_8_to_11(seed):
         Z = Q.T @ a.T @ K_r @ K_r @ a @ Q
         b = sylvester(K_c, np.diag(given_c), Z, given_c[:, None] * Y_c + mu * X.T @ K_r @ a @ Q)
         history.append(objective())
-    np.testing.assert_allclose(found.history, history, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.row_values, K_r @ a, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.column_values, K_c @ b, rtol=0, atol=1e-10)
-    np.testing.assert_allclose(found.Q, Q, rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(model.history_, history, rtol=1e-5)
+    np.testing.assert_allclose(model.document_scores_, normalised(K_r @ a, slice(None)), rtol=0, atol=1e-3)
+    np.testing.assert_array_equal(model.transduction_[5:], normalised(K_r @ a, slice(None))[5:].argmax(axis=1))
+    assert model.history_[-1] < model.history_[0]
+
+
+@pytest.mark.parametrize("quantile", [0.2, 0.5, 0.9])
+def test_the_width_is_a_quantile_of_the_distances(quantile):
+    distances = [1, 3, 7, 2, 6, 4]
+    width = quantile_width(sp.csr_matrix([[0.0], [1.0], [3.0], [7.0]]), quantile, np.random.RandomState(0))
+    assert width == pytest.approx(np.quantile(distances, quantile))
+
+
+def test_kernels_too_large_to_hold_are_refused(monkeypatch):
+    monkeypatch.setattr("isthmus.papers.dual.LARGEST", 13)
+    X, rows, _ = draw(0)
+    with pytest.raises(DataError) as caught:
+        LiteralManifold().fit(X, rows)
+    assert caught.value.code == "too-large"

@@ -69,8 +69,6 @@ def dual_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """
     model, row = pipeline.steps[-1][1], text_row(pipeline, text)[0]
     scores = model.word_scores_
-    if scores.shape[1] != len(model.classes_) or getattr(model, "word_classes", None) is not None:
-        scores = scores @ model.Q_.T  # word classes of a factorisation to document classes
     scores = scores[row.indices]
     shares = row.data[:, None] / max(float(row.data.sum()), 1e-300)
     contributions = shares * (scores - scores.mean(axis=1, keepdims=True))

@@ -6,11 +6,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
+from isthmus._math.rows import unit_rows
 from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.dual.base import balance, moments
-from isthmus.classify.dual.kernels import make_kernel
 from isthmus.features.gram import inverse_roots
+from isthmus.papers.dual import gaussian_kernel, quantile_width
 
 
 class KernelLeastSquares(TransferClassifier):
@@ -62,27 +63,28 @@ class KernelLeastSquares(TransferClassifier):
         weights[labelled] = 1.0
         if self.class_normalisation:
             weights = balance(targets, weights)
-        kernel = make_kernel(
-            self.kernel,
-            X[rows],
-            width=self.width,
-            quantile=1.0 / domains.n_classes,
-            max_exact=len(rows),
-            n_landmarks=len(rows),
-            rng=check_random_state(self.random_state),
-        )
-        penalty = self._penalty(X[rows], weights[:, None])
-        system = self.gamma * np.eye(len(rows)) + penalty(kernel.dot(np.eye(len(rows))))
-        self._function = kernel.predictor(np.linalg.solve(system, weights[:, None] * targets))
+        known = X[rows]
+        if self.kernel == "gaussian":
+            rng = check_random_state(self.random_state)
+            width = quantile_width(known, 1.0 / domains.n_classes, rng) if self.width is None else self.width
+            self._kernel = lambda new: gaussian_kernel(new, known, width)
+        else:
+            scale = unit_rows if self.kernel == "cosine" else sp.csr_matrix
+            self._kernel = lambda new: (scale(new) @ scale(known).T).toarray()
+        penalty = self._penalty(known, weights[:, None])
+        system = self.gamma * np.eye(len(rows)) + penalty(self._kernel(known))
+        self._coefficients = np.linalg.solve(system, weights[:, None] * targets)
         self.n_iter_ = 1
         self.history_: list[float] = []
         self.termination_condition_ = "closed_form"
         self._moments = np.zeros(domains.n_classes), np.ones(domains.n_classes)
         if not len(domains.target):
             return np.zeros(0, dtype=np.int64)
-        values = self._function(X[domains.target])
-        if len(values) >= 10 * domains.n_classes:  # a handful of rows is no sample to take means of
-            self._moments = moments(values, self.class_normalisation is not None)
+        values = self._kernel(X[domains.target]) @ self._coefficients
+        if (
+            self.class_normalisation and len(values) >= 10 * domains.n_classes
+        ):  # a handful of rows is no sample to take means of
+            self._moments = moments(values)
         return self._scores(X[domains.target]).argmax(axis=1)
 
     def _rows_in_use(self, domains: Domains) -> np.ndarray:
@@ -92,7 +94,7 @@ class KernelLeastSquares(TransferClassifier):
         return lambda values: weights * values
 
     def _scores(self, X) -> np.ndarray:
-        return (self._function(sp.csr_matrix(X)) - self._moments[0]) / self._moments[1]
+        return (self._kernel(sp.csr_matrix(X)) @ self._coefficients - self._moments[0]) / self._moments[1]
 
 
 # -- Laplacian regularised least squares: unlabelled rows through a nearest-neighbour graph, no words

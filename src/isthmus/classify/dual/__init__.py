@@ -1,1 +1,1 @@
-"""Dual supervision: labelled documents and labelled words together (Sindhwani and others, NIPS 2008)."""
+"""Dual supervision: labels of documents and of words (Sindhwani, Hu and Mojsilovic, NIPS 2008), with linear kernels."""

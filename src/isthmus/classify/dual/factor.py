@@ -1,74 +1,160 @@
-"""Dual supervision by tri-factorisation (MA). The arithmetic is in ``factorisation``."""
+"""Tri-factorisation (MA): labels of documents and words that also explain the matrix, ``X ≈ F_r Q F_cᵀ``.
+
+Sindhwani, Hu and Mojsilovic, "Regularized co-clustering with dual supervision", NIPS 2008, section 3.2, with the linear
+kernels ``K_r = X Xᵀ`` and ``K_c = Xᵀ X``.
+"""
 
 from __future__ import annotations
 
-from functools import partial
-from numbers import Integral
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from isthmus._parameters import FROM_0, FROM_1, POSITIVE, Interval, StrOptions, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
 from isthmus.base import Domains
-from isthmus.classify.dual.base import DualClassifier, Sides, classes_of
-from isthmus.classify.dual.factorisation import FactorFit, Side, fit_factor
-from isthmus.classify.dual.laplacian import BipartiteLaplacian
-from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold
+from isthmus.classify.dual.base import DualClassifier
+from isthmus.classify.dual.manifold import ManifoldSystem
+from isthmus.classify.dual.solvers import kernel_cg
+
+START_TOL = 1e-6  # relative residual of the graph method's solution, from which the descent starts
 
 
-@parameters
+class FactorFit:
+    """Block coordinate descent on Eq. 7 with linear kernels.
+
+    One outer step solves for ``Q`` (Eq. 8), ``α`` (Eq. 9) and ``β`` (Eq. 10) in turn. Each block is convex, so the
+    objective falls at every block step; ``history`` has its value after each of them.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n, d)
+    targets, weights : ndarray
+        Targets and label weights of rows and then of columns.
+    gamma, mu : float
+        Weights of the function norms and of the approximation.
+    start : ndarray of shape (n + d, n_classes)
+        Coefficients α and β to start from.
+    cg_iter, cg_tol : int, float
+        Limits of the conjugate gradients inside a block.
+    """
+
+    def __init__(self, X: sp.csr_matrix, targets, weights, gamma: float, mu: float, start, cg_iter: int, cg_tol: float):
+        n = X.shape[0]
+        self.matrices = X, X.T.tocsr()  # of the two sides: rows, columns
+        self.sides = (targets[:n], weights[:n]), (targets[n:], weights[n:])
+        self.gamma, self.mu, self.cg_iter, self.cg_tol = gamma, mu, cg_iter, cg_tol
+        self.size = float(X.multiply(X).sum())
+        self.coefficients = [start[:n], start[n:]]
+        self.values = [self.kernel(side, self.coefficients[side]) for side in (0, 1)]
+        self.solve_q()
+        self.history = [self.objective()]
+
+    def kernel(self, side: int, a: np.ndarray) -> np.ndarray:
+        """Return ``K_r a`` for side 0 and ``K_c a`` for side 1."""
+        return np.asarray(self.matrices[side] @ (self.matrices[1 - side] @ a))
+
+    def solve_q(self) -> None:
+        """Set ``Q = (F_rᵀF_r)⁻¹ F_rᵀ X F_c (F_cᵀF_c)⁻¹`` (Eq. 8), with pseudo-inverses."""
+        F, G = self.values
+        left, right = np.linalg.pinv(F.T @ F, hermitian=True), np.linalg.pinv(G.T @ G, hermitian=True)
+        self.Q = np.asarray(left @ (F.T @ (self.matrices[0] @ G)) @ right)
+
+    def solve_side(self, side: int) -> None:
+        """Solve ``[γ + J K] a + μ K a Z = J Y + μ X F Qᵀ`` for one side (Eqs. 9 and 10).
+
+        In the basis of the eigenvectors of ``Z``, which is small and symmetric, the Sylvester equation becomes one
+        system ``(γ + (J + μ z_j) K) a_j = b_j`` per class (Eqs. 11 to 13).
+        """
+        targets, weights = self.sides[side]
+        other, Q = self.values[1 - side], self.Q if side == 0 else self.Q.T
+        Z = Q @ (other.T @ other) @ Q.T
+        z, U = np.linalg.eigh(0.5 * (Z + Z.T))
+        diagonal = weights[:, None] + self.mu * np.maximum(z, 0.0)
+        pull = self.matrices[side] @ (other @ Q.T)
+        found = kernel_cg(
+            lambda a: self.kernel(side, a),
+            lambda values: diagonal * values,
+            self.gamma,
+            (weights[:, None] * targets + self.mu * pull) @ U,
+            start=(self.coefficients[side] @ U, self.values[side] @ U),
+            tol=self.cg_tol,
+            max_iter=self.cg_iter,
+        )
+        self.coefficients[side], self.values[side] = found.coefficients @ U.T, found.values @ U.T
+
+    def objective(self) -> float:
+        """Return Eq. 7; ``|X - F_r Q F_cᵀ|²`` is expanded, so that the dense product is not formed."""
+        F, G = self.values
+        cross = np.sum((self.matrices[0] @ G) * (F @ self.Q))
+        fitted = np.sum((self.Q @ (G.T @ G) @ self.Q.T) * (F.T @ F))
+        total = self.mu * (self.size - 2.0 * cross + fitted)
+        for a, values, (targets, weights) in zip(self.coefficients, self.values, self.sides, strict=True):
+            total += np.sum(weights[:, None] * (values - targets) ** 2) + self.gamma * np.sum(a * values)
+        return 0.5 * float(total)
+
+    def descend(self, max_iter: int, tol: float) -> bool:
+        """Take outer steps until the objective falls by less than ``tol`` of itself; return whether it did."""
+        for step in range(max_iter):
+            if step:
+                self.solve_q()
+                self.history.append(self.objective())
+            for side in (0, 1):
+                self.solve_side(side)
+                self.history.append(self.objective())
+            self.n_iter = step + 1
+            progress("spreading labels", step + 1, max_iter)
+            before = self.history[max(len(self.history) - 4, 0)]
+            if before - self.history[-1] <= tol * abs(before):
+                return True
+        return False
+
+
 class FactorDualClassifier(DualClassifier):
     """Labels of documents and words that also explain the matrix, ``X ≈ F_r Q F_cᵀ`` (MA).
 
-    Class scores of documents and of words are functions in kernel spaces that fit the given labels and whose product
-    approximates the matrix (Eq. 7). Blocks are solved in turn (Eqs. 8 to 10); the objective falls at every one. It is
-    not convex: results depend on the start. The first start is the graph method's solution, further ones are
+    Class scores of documents and of words are linear functions that fit the given labels and whose product
+    approximates the matrix (Eq. 7). Blocks are solved in turn (Eqs. 8 to 10); the objective falls at each of them. It
+    is not convex: results depend on the start. The first start is the graph method's solution, the others are
     disturbed copies; the lowest objective wins.
 
-    It assumes that documents of one class share a profile of word classes in both domains. It fails where the strongest
+    It assumes that documents of one class share a profile of word classes in both domains. It fails if the strongest
     structure of the matrix is not the classes (topics within a class, the two domains themselves).
 
     Parameters
     ----------
-    word_labels, feature_names, kernel, word_kernel, width, word_width
+    word_labels, feature_names
         As for :class:`ManifoldDualClassifier`.
-    gamma, word_gamma : float, default=1e-4
-        Weights of the two function norms; ``word_gamma`` is ``gamma`` if omitted.
-    mu : float, default=0.01
+    gamma : float, default=1.0
+        Weight of the function norms.
+    mu : float, default=0.1
         Weight of the approximation.
-    loss : {"squared", "hinge", "logistic"}, default="squared"
-        The last two are one class against the others; the hinge's corner is rounded.
-    word_classes : int or sequence, optional
-        Classes of words, where they are not those of documents: their number, or their names (word labels then use
-        these).
     n_init : int, default=1
-    annealing : int, default=0
-        Stages of at most five outer steps before the fit proper, in which ``mu`` doubles on its way to its value.
-    class_normalisation, solver, max_exact, n_landmarks, random_state
-        As for :class:`ManifoldDualClassifier`.
+        Number of starts.
     max_iter, tol : int, float
-        Outer steps, and the relative decrease below which they end (the paper: 40 and 1e-4). Ending at ``max_iter`` is
-        common and no fault; ``termination_condition_`` says so.
+        Maximum number of outer steps, and the relative decrease below which they end (the paper: 40 and 1e-4).
+        ``termination_condition_`` reports which of them ended the fit; "max_iter" is common.
     cg_iter, cg_tol : int, float
-        Of the inner conjugate gradients (the paper: 200 and 1e-10).
+        Limits of the inner conjugate gradients.
+    random_state : int, RandomState or None
+        Draws the disturbances of further starts.
 
     Attributes
     ----------
-    word_classes_ : ndarray
-        Names of the word classes; a class without a name has its number.
     Q_ : ndarray
-        Which word classes go with which document classes.
+        Association of document classes with word classes.
     starts_ : list of float
         Final objective of each start.
-    word_transduction_, document_scores_, word_scores_, unknown_words_, solver_, kernels_
+    word_transduction_, document_scores_, word_scores_, unknown_words_
         As for :class:`ManifoldDualClassifier`.
 
     See Also
     --------
     isthmus.ManifoldDualClassifier : The other form, which spreads labels over a graph.
-    isthmus.SourceOnlyClassifier : The yardstick without words.
+    isthmus.SourceOnlyClassifier : The baseline without words.
 
     References
     ----------
@@ -83,91 +169,64 @@ class FactorDualClassifier(DualClassifier):
     ['good', 'bad', 'good', 'bad']
     """
 
-    gamma: float = parameter(POSITIVE, default=1e-4)
-    mu: float = parameter(POSITIVE, default=0.01)
-    loss: str = parameter(StrOptions({"squared", "hinge", "logistic"}), default="squared")
-    word_classes: Any = parameter(Interval(Integral, 2, None, closed="left"), "array-like", None, default=None)
-    n_init: int = parameter(FROM_1, default=1)
-    annealing: int = parameter(FROM_0, default=0)
-    max_iter: int = parameter(FROM_1, default=40)
-    tol: float = parameter(POSITIVE, default=1e-4)
-    cg_iter: int = parameter(FROM_1, default=200)
-    cg_tol: float = parameter(POSITIVE, default=1e-10)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "word_labels": [Mapping, None],
+        "feature_names": ["array-like", None],
+        "gamma": [POSITIVE],
+        "mu": [POSITIVE],
+        "n_init": [FROM_1],
+        "max_iter": [FROM_1],
+        "tol": [POSITIVE],
+        "cg_iter": [FROM_1],
+        "cg_tol": [POSITIVE],
+        "random_state": ["random_state"],
+    }
 
-    def _extra_classes(self):
-        # Named word classes are a set of their own: they say nothing about the documents' classes.
-        return None if self._names_word_classes() else classes_of(self.word_labels)
-
-    def _names_word_classes(self) -> bool:
-        return self.word_classes is not None and not isinstance(self.word_classes, Integral)
-
-    def _word_class_names(self) -> np.ndarray:
-        return self.word_classes_
-
-    def _read_word_classes(self, classes: np.ndarray) -> np.ndarray:
-        if self._names_word_classes():
-            return np.array(list(self.word_classes), dtype=object)
-        count = len(classes) if self.word_classes is None else int(self.word_classes)
-        if count == len(classes):
-            return classes
-        if count < len(classes):
-            return np.arange(count)
-        return np.array([*classes.tolist(), *range(len(classes), count)], dtype=object)
+    def __init__(
+        self,
+        *,
+        word_labels=None,
+        feature_names=None,
+        gamma=1.0,
+        mu=0.1,
+        n_init=1,
+        max_iter=40,
+        tol=1e-4,
+        cg_iter=50,
+        cg_tol=1e-10,
+        random_state=None,
+    ):
+        self.word_labels = word_labels
+        self.feature_names = feature_names
+        self.gamma = gamma
+        self.mu = mu
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cg_iter = cg_iter
+        self.cg_tol = cg_tol
+        self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        self.word_classes_ = self._read_word_classes(domains.classes)
-        sides = self._open_sides(domains, self.word_classes_)
-        word_gamma = float(self.gamma if self.word_gamma is None else self.word_gamma)
-        rows = Side(sides.row_kernel, sides.row_targets, sides.row_weights, float(self.gamma), self.loss)
-        columns = Side(sides.column_kernel, sides.column_targets, sides.column_weights, word_gamma, self.loss)
+        X, targets, weights = sides = self._read_sides(domains)
+        n = X.shape[0]
+        # The graph method with weights one and the plain Laplacian gives the first start.
+        graph = ManifoldSystem(X, weights, 1.0, 1.0, 1)
+        first = graph.solve(weights[:, None] * targets, tol=START_TOL, max_iter=self.cg_iter).coefficients
         rng = check_random_state(self.random_state)
-        fits = [self._descend(sides, rows, columns, start) for start in self._starts(sides, rng)]
-        self.starts_ = [fit.history[-1] for fit in fits]
-        best = fits[int(np.argmin(self.starts_))]
-        self.Q_ = best.Q
-        self.n_iter_, self.history_ = best.n_iter, best.history
-        self.termination_condition_ = "tol" if best.converged else "max_iter"
-        functions = sides.row_kernel.predictor(best.a), sides.column_kernel.predictor(best.b)
-        return self._finish(domains, sides, best.row_values, best.column_values, functions)
-
-    def _descend(self, sides: Sides, rows: Side, columns: Side, start) -> FactorFit:
-        settings: dict[str, Any] = {"solver": self.solver_, "tol": self.cg_tol, "cg_iter": self.cg_iter}
-        settings["stop"] = self.tol
-        for stage in range(self.annealing):
-            mu = self.mu * 2.0 ** (stage - self.annealing)
-            stage_fit = fit_factor(sides.X, rows, columns, mu, start, max_iter=5, **settings)
-            start = stage_fit.a, stage_fit.b
-
-        settings |= {"max_iter": self.max_iter, "watch": partial(progress, "spreading labels")}
-        return fit_factor(sides.X, rows, columns, float(self.mu), start, **settings)
-
-    def _starts(self, sides: Sides, rng):
-        """Coefficients to descend from: the graph method's solution, then disturbed copies of it."""
-        a, b = self._graph_start(sides, rng)
-        yield a, b
-        for _ in range(int(self.n_init) - 1):
-            yield a + a.std() * rng.standard_normal(a.shape), b + b.std() * rng.standard_normal(b.shape)
-
-    def _graph_start(self, sides: Sides, rng) -> tuple[np.ndarray, np.ndarray]:
-        n, m = sides.row_targets.shape
-        d, k = sides.column_targets.shape
-        shared = k >= m and not self._names_word_classes()
-        targets = np.zeros((n + d, m))
-        targets[:n] = sides.row_targets
-        weights = np.concatenate([sides.row_weights, np.zeros(d)])
-        if shared:
-            targets[n:] = sides.column_targets[:, :m]
-            weights[n:] = sides.column_weights * (targets[n:] != 0).any(axis=1)
-        graph = BipartiteLaplacian(sides.X)
-        problem = ManifoldProblem(
-            sides.row_kernel, sides.column_kernel, graph, targets, weights, np.ones((n + d, 1)), 1.0
-        )
-        found = solve_manifold(problem, solver=self.solver_, tol=1e-6, max_iter=self.cg_iter).coefficients
-        a, b = found[:n], found[n:]
-        if shared and k == m:
-            return a, b
-        scale = max(float(b.std()), 1e-3)
-        if shared:
-            return a, np.hstack([b, scale * rng.standard_normal((d, k - m))])
-        # No word class is a document class: words start from their own labels and a random mixture.
-        return a, sides.column_weights[:, None] * sides.column_targets + scale * rng.standard_normal((d, k))
+        limits: Any = {"cg_iter": self.cg_iter, "cg_tol": self.cg_tol}
+        self.starts_: list[float] = []
+        for number in range(self.n_init):
+            start = first.copy()
+            if number:
+                for part in (start[:n], start[n:]):
+                    part += part.std() * rng.standard_normal(part.shape)
+            fit = FactorFit(X, targets, weights, float(self.gamma), float(self.mu), start, **limits)
+            converged = fit.descend(self.max_iter, self.tol)
+            self.starts_.append(fit.history[-1])
+            if self.starts_[-1] <= min(self.starts_):
+                best, self.termination_condition_ = fit, "tol" if converged else "max_iter"
+        self.Q_, self.n_iter_, self.history_ = best.Q, best.n_iter, best.history
+        self._document_weights = best.matrices[1] @ best.coefficients[0]
+        self._word_weights = X @ best.coefficients[1]
+        return self._finish(domains, sides, np.concatenate(best.values))

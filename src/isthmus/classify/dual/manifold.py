@@ -1,64 +1,113 @@
-"""Dual supervision over the graph of documents and words (MR). The arithmetic is in ``manifold_system``."""
+"""Manifold regularisation (MR): labels that spread over the bipartite graph of documents and words.
+
+Sindhwani, Hu and Mojsilovic, "Regularized co-clustering with dual supervision", NIPS 2008, section 3.1, with the linear
+kernels ``K_r = X Xᵀ`` and ``K_c = Xᵀ X``. Rows come first and columns second in every stacked array. Neither the
+kernels nor the Laplacian is formed: every product passes over the non-zeros of ``X``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 import numpy as np
-from sklearn.utils import check_random_state
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, StrOptions, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
 from isthmus._utils import warn
 from isthmus.base import Domains
-from isthmus.classify.dual.base import DualClassifier, Sides, word_chances
-from isthmus.classify.dual.laplacian import BipartiteLaplacian
-from isthmus.classify.dual.manifold_system import ManifoldProblem, solve_manifold, word_influence
+from isthmus.classify.dual.base import DualClassifier, word_chances
+from isthmus.classify.dual.solvers import KernelSolution, kernel_cg
+from isthmus.features.gram import inverse_roots
+
+CHUNK = 25  # words whose influence is computed together: bounds memory to a few arrays of (n + d) × CHUNK
 
 
-@parameters
+def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
+    """Return the edge weights ``S = D_r^{-1/2} X D_c^{-1/2}`` of the bipartite graph of ``X``.
+
+    The graph's normalised Laplacian is ``M = I - [[0, S], [Sᵀ, 0]]`` (Eq. 1). An empty row or column is a node without
+    edges: its part of ``S`` is zero.
+    """
+    X = sp.csr_matrix(X, dtype=np.float64)
+    rows = inverse_roots(np.asarray(X.sum(axis=1)).ravel())
+    columns = inverse_roots(np.asarray(X.sum(axis=0)).ravel())
+    edges = X.copy()
+    edges.data *= np.repeat(rows, np.diff(X.indptr)) * columns[X.indices]
+    return edges
+
+
+class ManifoldSystem:
+    """The linear system of Eq. 4 for the matrix ``X``: ``[γ + (μ M^p + J) K] a = b``.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n, d)
+    weights : ndarray of shape (n + d,)
+        Diagonal of ``J``: weights of the labels of rows and columns.
+    gamma, mu : float
+        Weights of the function norms and of smoothness over the graph.
+    power : int
+        Exponent of the Laplacian.
+    """
+
+    def __init__(self, X: sp.csr_matrix, weights: np.ndarray, gamma: float, mu: float, power: int):
+        self.X, self.X_t, self.n_rows = X, X.T.tocsr(), X.shape[0]
+        self.edges = normalised_edges(X)
+        self.edges_t = self.edges.T.tocsr()
+        self.weights, self.gamma, self.mu, self.power = weights, gamma, mu, power
+
+    def kernel(self, a: np.ndarray) -> np.ndarray:
+        """Return ``diag(K_r, K_c) a``."""
+        n = self.n_rows
+        return np.concatenate([self.X @ (self.X_t @ a[:n]), self.X_t @ (self.X @ a[n:])])
+
+    def smoothness(self, values: np.ndarray) -> np.ndarray:
+        """Return ``M^p values``."""
+        n = self.n_rows
+        for _ in range(self.power):
+            values = values - np.concatenate([self.edges @ values[n:], self.edges_t @ values[:n]])
+        return values
+
+    def solve(self, rhs: np.ndarray, **settings: Any) -> KernelSolution:
+        """Solve for each column of ``rhs``; ``settings`` go to :func:`kernel_cg`."""
+        return kernel_cg(
+            self.kernel,
+            lambda values: self.mu * self.smoothness(values) + self.weights[:, None] * values,
+            self.gamma,
+            rhs,
+            **settings,
+        )
+
+
 class ManifoldDualClassifier(DualClassifier):
     """Labels spread from documents and words over the graph that joins them (MR).
 
-    Documents and words are the two kinds of nodes of a graph; a word weighs on the documents that hold it. Class
-    scores of both are functions in a kernel's space that fit the given labels and differ little along edges (Eq. 2).
-    With the squared loss that is one linear system (Eq. 4).
+    Documents and words are the two kinds of nodes of a graph; a word is joined to the documents that contain it. Class
+    scores of both are linear functions that fit the given labels and differ little along edges (Eq. 2). Their
+    minimum is one linear system (Eq. 4).
 
-    It assumes that a class shows in *which* words a document holds, and that the two domains share a good part of the
-    words that matter, or words that co-occur with them. It fails where target documents are joined to the source only
-    by words of no class. Class normalisation assumes that the classes are about as frequent in the target as each
-    other; turn it off (``class_normalisation=None``) where one class is rare.
+    It assumes that a class shows in *which* words a document contains, and that the two domains share a good part of
+    the words that matter, or words that co-occur with them. It fails if target documents are joined to the source only
+    by words of no class. Labels and scores are normalised by class, which assumes that no class is rare in the target.
 
     Parameters
     ----------
     word_labels : mapping, optional
         Word, or column number where columns have no names, to a class or to ``{class: weight}``. A weight below 1 is
-        a label held less firmly; a negative weight speaks against the class.
+        a label with less confidence; a negative weight counts against the class.
     feature_names : sequence of str, optional
-        Names of the columns. A data frame brings its own; in a pipeline the vectoriser's are taken.
-    kernel : {"gaussian", "linear", "cosine"}, default="gaussian"
-        Over documents, and over words unless ``word_kernel`` says otherwise.
-    word_kernel : str, optional
-    width, word_width : float, optional
-        Gaussian widths. If omitted, the (1 / classes) quantile of the pairwise distances, the paper's rule.
-    gamma, word_gamma : float, default=0.3
-        Weights of the two function norms; ``word_gamma`` is ``gamma`` if omitted.
-    mu : float, default=3.0
+        Names of the columns. A data frame brings its own; in a pipeline the vectoriser's names are used.
+    gamma : float, default=3.0
+        Weight of the function norms.
+    mu : float, default=1.0
         Weight of smoothness over the graph.
     power : int, default=2
         Exponent of the graph Laplacian.
-    loss : {"squared", "hinge", "logistic"}, default="squared"
-    class_normalisation : {"both", "labels", "scores", None}, default="both"
-        "labels": classes with many labels do not outweigh the others. "scores": each class's scores are brought to
-        mean 0 and deviation 1 over the unlabelled documents before they are compared.
-    solver : {"auto", "direct", "cg"}, default="auto"
-        LU of the whole system, or conjugate gradients that never form it; "auto" goes by size.
-    tol, max_iter : float, default=1e-6, int
-        Of conjugate gradients: relative residual at which they stop, and most steps.
-    max_exact, n_landmarks : int
-        A Gaussian kernel over more documents or words than ``max_exact`` is approximated through ``n_landmarks`` of
-        them.
-    random_state : int, RandomState or None
-        Draws landmarks, and the sample behind the width rule.
+    tol, max_iter : float, default=1e-6, int, default=2000
+        Relative residual at which conjugate gradients stop, and their maximum number of steps.
 
     Attributes
     ----------
@@ -67,14 +116,12 @@ class ManifoldDualClassifier(DualClassifier):
     document_scores_, word_scores_ : ndarray
         Class scores of fitted documents and of words.
     unknown_words_ : list
-        Labelled words that no document holds.
-    solver_, kernels_ : str, dict
-        How it was solved, and with which kernels.
+        Labelled words that no document contains.
 
     See Also
     --------
     isthmus.FactorDualClassifier : The other form, which factorises the matrix.
-    isthmus.SourceOnlyClassifier : The yardstick without words.
+    isthmus.SourceOnlyClassifier : The baseline without words.
 
     References
     ----------
@@ -92,42 +139,53 @@ class ManifoldDualClassifier(DualClassifier):
     (['good', 'bad', 'good', 'bad'], ['good', 'bad', 'good', 'bad'])
     """
 
-    power: int = parameter(FROM_1, default=2)
-    loss: str = parameter(StrOptions({"squared", "hinge", "logistic"}), default="squared")
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "word_labels": [Mapping, None],
+        "feature_names": ["array-like", None],
+        "gamma": [POSITIVE],
+        "mu": [POSITIVE],
+        "power": [FROM_1],
+        "tol": [POSITIVE],
+        "max_iter": [FROM_1],
+    }
+
+    def __init__(self, *, word_labels=None, feature_names=None, gamma=3.0, mu=1.0, power=2, tol=1e-6, max_iter=2000):
+        self.word_labels = word_labels
+        self.feature_names = feature_names
+        self.gamma = gamma
+        self.mu = mu
+        self.power = power
+        self.tol = tol
+        self.max_iter = max_iter
 
     def suggest_words(self, n_words=20, shortlist=100):
-        """Unlabelled words worth labelling next.
+        """Return unlabelled words worth labelling next.
 
-        A word is worth labelling if its label would move many target documents. What a label does is known exactly
-        before it is given (a rank-one change of Eq. 4); it is averaged over the classes the word may turn out to
-        have.
+        A word is worth labelling if its label would change the labels of many target documents. The effect of a label
+        is a rank-one change of Eq. 4 and known exactly; it is averaged over the classes that the word may have.
 
         Parameters
         ----------
         n_words : int
             Length of the list.
         shortlist : int
-            Words whose effect is worked out: those in most target documents, weighted by how unsure their class is.
+            Words whose effect is computed: those in most target documents, weighted by the uncertainty of their class.
 
         Returns
         -------
         list of dict
-            ``word``, ``column``, ``likely`` (class), ``sureness`` of that, ``target_documents`` that hold it,
+            ``word``, ``column``, ``likely`` (class), ``sureness`` of that, ``target_documents`` that contain it,
             ``expected_use`` (target documents whose label would change), ``expected_change`` of their scores.
         """
         check_is_fitted(self)
         rows = super().suggest_words(shortlist)
+        X, weights = self.fitted_rows_, self._label_weights
+        system = ManifoldSystem(X, weights, float(self.gamma), float(self.mu), int(self.power))
+        target = self._target if len(self._target) else np.arange(X.shape[0])
         chosen = np.array([row["column"] for row in rows], dtype=np.int64)
-        problem = self._restore_problem()
-        target = self._target if len(self._target) else np.arange(problem.n_rows)
+        chances = word_chances(self.word_scores_)[chosen]
         effects = word_influence(
-            problem,
-            problem.kernel(self._coefficients),
-            chosen,
-            word_chances(self.word_scores_)[chosen],
-            target,
-            self._document_moments,
-            max_iter=self.max_iter,
+            system, self._values, chosen, chances, target, self._document_moments, max_iter=self.max_iter
         )
         for row, (flips, change) in zip(rows, effects, strict=True):
             row.update(expected_use=flips, expected_change=change)
@@ -135,42 +193,81 @@ class ManifoldDualClassifier(DualClassifier):
         return rows[:n_words]
 
     def _fit(self, domains: Domains) -> np.ndarray:
-        sides = self._open_sides(domains, domains.classes)
-        problem = self._problem(sides)
+        X, targets, weights = sides = self._read_sides(domains)
+        system = ManifoldSystem(X, weights, float(self.gamma), float(self.mu), int(self.power))
         progress("spreading labels", 0, 1)
-        found = solve_manifold(problem, loss=self.loss, solver=self.solver_, tol=self.tol, max_iter=self.max_iter)
+        found = system.solve(weights[:, None] * targets, tol=self.tol, max_iter=self.max_iter)
         progress("spreading labels", 1, 1)
-        self.n_iter_, self.history_ = found.n_iter, found.history
-        self.termination_condition_ = "tol" if found.converged else "max_iter"
-        if not found.converged:
+        at_zero = 0.5 * float(np.sum(weights[:, None] * targets**2))
+        self.n_iter_ = max(found.n_iter, 1)
+        self.history_ = [at_zero, *(at_zero - np.cumsum(found.decreases)).tolist()]
+        self.termination_condition_ = "tol" if found.residual <= self.tol else "max_iter"
+        if found.residual > self.tol:
             warn(
                 f"Conjugate gradients stopped after {self.max_iter} steps before its tolerance was reached; raise "
                 "max_iter, gamma or tol.",
                 code="not-converged",
             )
-        n = problem.n_rows
-        a = found.coefficients
-        self._coefficients, self._labels = a, (problem.targets, problem.weights)
-        functions = sides.row_kernel.predictor(a[:n]), sides.column_kernel.predictor(a[n:])
-        return self._finish(domains, sides, found.values[:n], found.values[n:], functions)
+        n = X.shape[0]
+        self._values, self._label_weights = found.values, weights
+        self._document_weights = system.X_t @ found.coefficients[:n]
+        self._word_weights = X @ found.coefficients[n:]
+        return self._finish(domains, sides, found.values)
 
-    def _problem(self, sides: Sides) -> ManifoldProblem:
-        gamma = np.full((sum(sides.X.shape), 1), float(self.gamma))
-        gamma[sides.X.shape[0] :] = self.gamma if self.word_gamma is None else self.word_gamma
-        return ManifoldProblem(
-            sides.row_kernel,
-            sides.column_kernel,
-            BipartiteLaplacian(sides.X, self.power),
-            np.concatenate([sides.row_targets, sides.column_targets]),
-            np.concatenate([sides.row_weights, sides.column_weights]),
-            gamma,
-            float(self.mu),
-        )
 
-    def _restore_problem(self) -> ManifoldProblem:
-        """The fitted problem again, from the rows: kernels are too large to keep."""
-        X, n = self.fitted_rows_, self.fitted_rows_.shape[0]
-        width, word_width = self._document_function.width, self._word_function.width
-        rows, columns = self._open_kernels(X, width, word_width, check_random_state(0))
-        targets, weights = self._labels
-        return self._problem(Sides(X, targets[:n], weights[:n], targets[n:], weights[n:], rows, columns))
+def word_influence(
+    system: ManifoldSystem,
+    values: np.ndarray,
+    words: np.ndarray,
+    chances: np.ndarray,
+    rows: np.ndarray,
+    moments: tuple[np.ndarray, np.ndarray],
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+) -> list[tuple[float, float]]:
+    """Compute the expected effect of a label on each candidate word.
+
+    A label ``y`` of weight 1 on node ``w`` adds ``e_w e_wᵀ K`` to the matrix of Eq. 4 and ``e_w y`` to its right-hand
+    side. With ``g = K A⁻¹ e_w`` values become ``F + g (y - F_w) / (1 + g_w)`` (Sherman and Morrison), exactly.
+
+    Parameters
+    ----------
+    system : ManifoldSystem
+    values : ndarray of shape (n + d, n_classes)
+        Fitted values of rows and columns.
+    words : ndarray of int
+        Columns of the candidates.
+    chances : ndarray of shape (n_words, n_classes)
+        Probability of each class for each candidate.
+    rows : ndarray of int
+        Rows whose labels matter.
+    moments : tuple of ndarray
+        Mean and deviation that make values of classes comparable scores.
+    tol, max_iter
+        As for :func:`kernel_cg`.
+
+    Returns
+    -------
+    list of (float, float)
+        Expected number of rows with a new label, and expected change of their scores.
+    """
+    n, total = system.n_rows, len(values)
+    current = (values[rows] - moments[0]) / moments[1]
+    labels = current.argmax(axis=1)
+    table: list[tuple[float, float]] = []
+    for start in range(0, len(words), CHUNK):
+        chunk = words[start : start + CHUNK]
+        units = np.zeros((total, len(chunk)))
+        units[n + chunk, np.arange(len(chunk))] = 1.0
+        influence = system.solve(units, tol=tol, max_iter=max_iter).values
+        for j, word in enumerate(chunk):
+            reach = influence[rows, j] / (1.0 + influence[n + word, j])
+            flips = change = 0.0
+            for label, chance in enumerate(chances[start + j]):
+                surprise = (np.arange(values.shape[1]) == label) - values[n + word]
+                moved = np.outer(reach, surprise / moments[1])
+                flips += chance * float(np.sum((current + moved).argmax(axis=1) != labels))
+                change += chance * float(np.mean(np.abs(moved)))
+            table.append((flips, change))
+    return table
