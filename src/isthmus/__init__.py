@@ -16,7 +16,7 @@ _PUBLIC = {
     "ManifoldDualClassifier": "isthmus.classify.dual.manifold",
     "FactorDualClassifier": "isthmus.classify.dual.factor",
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
-    "ClassNameClassifier": "isthmus.classify.names.classifier",
+    "ClassNameClassifier": "isthmus.classify.names",
     "StringKernel": "isthmus.features.strings",
     "TransductiveCentroidClassifier": "isthmus.classify.vectors",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
@@ -46,7 +46,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.factor import FactorDualClassifier
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
-    from isthmus.classify.names.classifier import ClassNameClassifier
+    from isthmus.classify.names import ClassNameClassifier
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.self_training import SelfTrainingTransferClassifier
     from isthmus.classify.source_only import SourceOnlyClassifier

@@ -213,7 +213,7 @@ def _build_names(options: Options) -> TransferPipeline:
     from sklearn.pipeline import FeatureUnion, make_pipeline
     from sklearn.preprocessing import Normalizer
 
-    from isthmus.classify.names.classifier import ClassNameClassifier
+    from isthmus.classify.names import ClassNameClassifier
     from isthmus.features.embeddings import VectorTable, has_static_vectors
     from isthmus.features.latent import LatentSemantics
 

@@ -35,7 +35,7 @@ from isthmus.choose.lexicon import shared_errors, weigh_lexicon
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.views import DenseView, View, even_lengths
 from isthmus.choose.voting import excess, shared_labels
-from isthmus.classify.names.settling import NameAgreement
+from isthmus.classify.names import NameAgreement
 from isthmus.exceptions import DataError, IsthmusWarning
 from isthmus.methods import make_method
 from isthmus.shift.shares import compare_shares

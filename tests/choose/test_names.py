@@ -8,7 +8,7 @@ from isthmus.choose.candidates import try_methods
 from isthmus.choose.combined import add_named_classes, add_names
 from isthmus.choose.names import NamedClasses, check_names_alone, in_other_script, why_names_stay_out
 from isthmus.choose.texts import TransferTexts
-from isthmus.classify.names.settling import NameAgreement
+from isthmus.classify.names import NameAgreement
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import FunctionEmbedder
 

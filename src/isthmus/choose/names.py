@@ -164,7 +164,7 @@ def why_names_stay_out(
 def names_share(agreement: Any) -> float:
     """Share of the names in the vote: their part of what names and labelled documents tell apart in the source.
 
-    >>> from isthmus.classify.names.settling import NameAgreement
+    >>> from isthmus.classify.names import NameAgreement
     >>> names_share(NameAgreement(names=0.2, documents=0.6)), names_share(NameAgreement(names=0.9, documents=0.3))
     (0.25, 0.3333333333333333)
     """

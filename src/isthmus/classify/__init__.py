@@ -4,7 +4,7 @@ from isthmus._lazy import lazy_names
 
 # Public name -> module. Lazy, so that one method does not load the others.
 _PUBLIC = {
-    "ClassNameClassifier": "isthmus.classify.names.classifier",
+    "ClassNameClassifier": "isthmus.classify.names",
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
     "FactorDualClassifier": "isthmus.classify.dual.factor",
     "ManifoldDualClassifier": "isthmus.classify.dual.manifold",

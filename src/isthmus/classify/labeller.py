@@ -1,4 +1,4 @@
-"""Any labeller as a method: a function or a command that is given texts and answers with labels or probabilities."""
+"""Use a function or a command that labels texts as a method."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.information import safe_log
-from isthmus._parameters import FROM_1, parameter, parameters
+from isthmus._parameters import FROM_1
 from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier
 from isthmus.exceptions import DataError, UsageError
 
-_PRIOR = 1.0  # document of each class that every answer begins with
-_LEAST = 1e-6  # probability
-TIMEOUT = 600.0  # seconds
+_PRIOR = 1.0  # documents of each class added to every count
+_LEAST = 1e-6  # smallest probability
+TIMEOUT = 600.0  # seconds for all texts of a call
 
 
 class CommandLabeller:
-    """A command as a labeller: texts go in as JSON lines, labels or probabilities come out, one line a text.
+    """Label texts with a command that reads texts and writes labels or probabilities, as JSON lines.
 
-    Each line in is ``{"text": …}``. Each line out is ``"sport"``, ``{"label": "sport"}``,
+    Each input line is ``{"text": …}``. Each output line is ``"sport"``, ``{"label": "sport"}``,
     ``{"probabilities": {"sport": 0.8, "business": 0.2}}``, or ``null`` for no answer.
 
     Parameters
     ----------
     command : str
-        Split as a shell would, and run without one.
+        Split into words as a shell does; run without a shell.
     timeout : float, default=600
         Seconds for all texts of a call.
     """
@@ -43,11 +43,11 @@ class CommandLabeller:
         self.timeout = timeout
 
     def __call__(self, texts: Sequence[str]) -> list:
-        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts)
+        sent = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         shown = shorten(self.command, 60)
         try:
             done = subprocess.run(
-                shlex.split(self.command), input=lines.encode(), capture_output=True, timeout=self.timeout, check=False
+                shlex.split(self.command), input=sent.encode(), capture_output=True, timeout=self.timeout, check=False
             )
         except subprocess.TimeoutExpired:
             raise DataError(
@@ -60,53 +60,48 @@ class CommandLabeller:
                 f"The labeller {shown} cannot be started: {error}; check the command.", code="labeller-failed"
             ) from None
         if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            why = f": {said[-1][:120]}" if said else ""
+            lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+            why = f": {lines[-1][:120]}" if lines else ""
             raise DataError(
                 f"The labeller {shown} ended with exit code {done.returncode}{why}; run it by hand on one line of "
                 "JSON.",
                 code="labeller-failed",
             )
-        return [self._read(line, number) for number, line in enumerate(_lines(done.stdout), 1)]
-
-    def _read(self, line: str, number: int) -> Any:
-        try:
-            return json.loads(line)
-        except json.JSONDecodeError:
-            raise DataError(
-                f"Line {number:,} of the labeller's output is {shorten(line)}; give JSON: a label in quotes, or "
-                '{"probabilities": {…}}.',
-                code="labeller-failed",
-            ) from None
-
-
-def _lines(output: bytes) -> list[str]:
-    return [line for line in output.decode("utf-8", "replace").split("\n") if line.strip()]
+        answers = []
+        for number, line in enumerate(done.stdout.decode("utf-8", "replace").split("\n"), 1):
+            try:
+                answers += [json.loads(line)] if line.strip() else []
+            except json.JSONDecodeError:
+                raise DataError(
+                    f"Line {number:,} of the labeller's output is {shorten(line)}; give JSON: a label in quotes, or "
+                    '{"probabilities": {…}}.',
+                    code="labeller-failed",
+                ) from None
+        return answers
 
 
-@parameters
 class LabellerClassifier(TransferClassifier):
-    """Labels by a function of texts, brought to how often it is right in the source.
+    """Label texts with a function and calibrate its answers on the labelled source.
 
     Parameters
     ----------
     labeller : callable
         Takes a list of texts and returns as many answers: a class, a mapping of classes to probabilities, or None
-        where it has no answer (then the shares of the classes in the source stand for it).
+        for no answer, which counts as the class proportions of the source.
     n_source : int, default=200
-        Labelled source documents that are put to it, to measure what its answers are worth.
+        Labelled source documents on which the labeller is evaluated.
 
     Attributes
     ----------
     right_ : float
-        Share of these source documents that it labels as they are labelled.
+        Share of these source documents that the labeller labels correctly.
     answered_ : float
-        Share of the target documents that it answered.
+        Share of the target documents with an answer.
 
     Notes
     -----
-    The labeller is not saved with a model, so that opening a file never runs anything: the answers about the fitted
-    texts are, and about others it says no more than the shares of the classes, with a warning.
+    A saved model does not contain the labeller, because loading a file must not run code. It contains the answers for
+    the fitted texts; other texts get the class proportions, with a warning.
 
     Examples
     --------
@@ -119,45 +114,42 @@ class LabellerClassifier(TransferClassifier):
     (['staff', 'product', 'staff', 'product'], 1.0)
     """
 
-    labeller: Any = parameter(callable, None, default=None, positional=True)
-    n_source: int = parameter(FROM_1, default=200)
+    _parameter_constraints: ClassVar[dict[str, list]] = {"labeller": [callable, None], "n_source": [FROM_1]}
     _row_kind = "text"
     _need_overlap = False
+
+    def __init__(self, labeller=None, *, n_source=200):
+        self.labeller = labeller
+        self.n_source = n_source
 
     def _fit(self, domains: Domains) -> np.ndarray:
         size = min(self.n_source, len(domains.source))
         part = domains.source[np.linspace(0, len(domains.source) - 1, size).astype(int)]
         texts = [*domains.rows(part), *domains.rows(domains.target)]
-        said, known = self._ask(texts)
-        codes = domains.codes[part]
+        answers, known = self._ask(texts)
         self.shares_ = (np.bincount(domains.source_codes, minlength=domains.n_classes) + _PRIOR).astype(float)
         self.shares_ /= self.shares_.sum()
-        on_source, known_source = said[:size], known[:size]
-        right = on_source.argmax(axis=1)[known_source] == codes[known_source]
-        self.right_ = float(np.mean(right)) if len(right) else 0.0
+        on_source, codes = answers[:size][known[:size]], domains.codes[part][known[:size]]
+        self.right_ = float(np.mean(on_source.argmax(axis=1) == codes)) if len(codes) else 0.0
         self.answered_ = float(np.mean(known[size:]))
-        self.graded_ = bool(np.any((said > 0) & (said < 1)))
-        self._calibrate(on_source[known_source], codes[known_source], domains.n_classes)
-        found = self._proba(said[size:], known[size:])
-        self.known_texts_ = dict(zip(texts[size:], found.tolist(), strict=True))
-        return found.argmax(axis=1)
-
-    def _calibrate(self, said: np.ndarray, codes: np.ndarray, n_classes: int) -> None:
-        """What an answer is worth: the classes that documents with this answer have in the source."""
-        table = np.zeros((n_classes, n_classes))  # said × class
-        np.add.at(table, (said.argmax(axis=1), codes), 1.0)
-        table += _PRIOR * self.shares_ + np.eye(n_classes) * _PRIOR
+        self.graded_ = bool(np.any((answers > 0) & (answers < 1)))
+        # Row of an answer: the classes of the source documents with this answer.
+        table = np.zeros((domains.n_classes, domains.n_classes))
+        np.add.at(table, (on_source.argmax(axis=1), codes), 1.0)
+        table += _PRIOR * self.shares_ + np.eye(domains.n_classes) * _PRIOR
         self.table_ = table / table.sum(axis=1, keepdims=True)
         self.power_ = 1.0
         if self.graded_ and len(codes):
-            self.power_ = float(fit_temperature(safe_log(np.maximum(said, _LEAST)), codes, bounds=(0.05, 5.0)))
+            logs = safe_log(np.maximum(on_source, _LEAST))
+            self.power_ = float(fit_temperature(logs, codes, bounds=(0.05, 5.0)))
+        found = self._proba(answers[size:], known[size:])
+        self.known_texts_ = dict(zip(texts[size:], found.tolist(), strict=True))
+        return found.argmax(axis=1)
 
-    def _proba(self, said: np.ndarray, known: np.ndarray) -> np.ndarray:
-        if self.graded_:
-            raised = np.maximum(said, _LEAST) ** self.power_
-            found = raised / raised.sum(axis=1, keepdims=True)
-        else:
-            found = said @ self.table_
+    def _proba(self, answers: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Return calibrated probabilities; the class proportions of the source where there is no answer."""
+        raised = np.maximum(answers, _LEAST) ** self.power_
+        found = raised / raised.sum(axis=1, keepdims=True) if self.graded_ else answers @ self.table_
         return np.where(known[:, None], found, self.shares_)
 
     def _scores(self, X) -> np.ndarray:
@@ -168,7 +160,7 @@ class LabellerClassifier(TransferClassifier):
         return safe_log(np.maximum([rows[text] for text in X], _LEAST))
 
     def _ask(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Answers as rows of probabilities, and which texts were answered."""
+        """Return the answers as rows of probabilities, and which texts have an answer."""
         if self.labeller is None:
             message = (
                 f"The labeller is not part of a saved model, so it says nothing about {len(texts):,} texts; label them "
@@ -200,7 +192,7 @@ class LabellerClassifier(TransferClassifier):
         return np.divide(rows, totals, out=rows, where=totals > 0), totals.ravel() > 0
 
     def term_contributions(self, row: Any) -> dict:
-        """Nothing: what a labeller looked at is not known, and asking it about every word would cost too much."""
+        """Return no contributions: asking the labeller about every word would cost too much."""
         return {}
 
     def __getstate__(self):

@@ -26,7 +26,7 @@ from isthmus.choose.combined import add_names
 from isthmus.choose.names import LEAST_AGREEMENT, names_share, way_back
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import THIN
-from isthmus.classify.names.classifier import ClassNameClassifier
+from isthmus.classify.names import ClassNameClassifier
 from isthmus.features.class_names import read_classes
 from isthmus.features.counting import sharing
 from isthmus.methods import make_method
