@@ -1,4 +1,4 @@
-"""Speed of co-clustering: one iteration, a whole fit, and how cost and memory grow with the data.
+"""Speed of co-clustering: one iteration and a whole fit.
 
 The peers are written here, straight from the published descriptions, and give the same answer as ours: each case
 reports the largest difference.
@@ -6,8 +6,6 @@ reports the largest difference.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -22,8 +20,6 @@ from isthmus.classify.cocc.co_clustering import co_cluster, document_logs, smoot
 from isthmus.methods import make_method
 from isthmus_bench.engine.suite import SpeedCase
 from isthmus_bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE
-
-GROWTH = (1_000_000, 2_000_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000)
 
 
 def synthetic(n: int, d: int, per_row: int, seed: int = 0, classes: int = 2) -> tuple[sp.csr_matrix, np.ndarray]:
@@ -253,52 +249,3 @@ CASES = (
     SpeedCase("cocc-fit-dense", "cocc", _dense, summary="a whole fit, equations on dense arrays"),
     SpeedCase("cocc-fit-newsgroups", "cocc", _newsgroup, (NEWSGROUPS_FILE,), "five starts on sci-talk, after warm-up"),
 )
-
-
-# -- growth -----------------------------------------------------------------------------------------------------------
-
-_CHILD = "import sys; from isthmus_bench.speed.cocc import grow_once; grow_once(int(sys.argv[1]))"
-
-
-def grow_once(nonzeros: int, per_row: int = 100, d: int = 50_000, iterations: int = 5) -> None:
-    """Fit on so many non-zeros, half of them target, and print CPU seconds and memory; run in a process of its own."""
-    n = nonzeros // per_row
-    warm, y = synthetic(8_000, d, per_row)  # smaller inputs compile nothing
-    CoClusteringClassifier(n_init=1, max_iter=2, random_state=0).fit(warm, y, np.where(np.arange(8_000) % 2, -1, 1))
-    X, y = synthetic(n, d, per_row)
-    domain = np.where(np.arange(n) < n // 2, 1, -1)
-    matrix = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
-    # Making the matrix takes more memory than fitting it: start the high-water mark anew.
-    Path("/proc/self/clear_refs").write_text("5")
-    before = _status("VmRSS")
-    began = time.process_time()
-    model = CoClusteringClassifier(n_init=1, max_iter=iterations, random_state=0).fit(X, y, domain)
-    seconds = time.process_time() - began
-    # The kernel keeps the mark in steps: it can lie some pages below what was used a moment ago.
-    print(seconds, model.n_iter_, matrix, before, max(before, _status("VmHWM")))
-
-
-def _status(field: str) -> int:
-    """A memory figure of this process in bytes (Linux)."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-
-
-def growth(folder: Path, seeds) -> list[dict]:
-    """CPU seconds and memory of a fit by number of non-zeros, each in a fresh process."""
-    rows = []
-    for nonzeros in GROWTH:
-        done = subprocess.run([sys.executable, "-c", _CHILD, str(nonzeros)], capture_output=True, text=True, check=True)
-        seconds, iterations, matrix, before, peak = (float(word) for word in done.stdout.split()[-5:])
-        rows.append(
-            {
-                "nonzeros": nonzeros,
-                "seconds": seconds,
-                "iterations": int(iterations),
-                "nanoseconds_per_nonzero": 1e9 * seconds / nonzeros,
-                "matrix_mb": matrix / 1e6,
-                "added_mb": (peak - before) / 1e6,
-                "times_matrix": (matrix + peak - before) / matrix,
-            }
-        )
-    return rows

@@ -25,7 +25,6 @@ from isthmus.evaluate.labels import error_rate
 from isthmus.features.blocks import MemoryPasses
 from isthmus_bench.baselines import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus_bench.speed import cocc as speed_cocc
 from isthmus_bench.suites.choose import choice
 from isthmus_bench.suites.tuning import tune
 from isthmus_bench.tasks import (
@@ -605,12 +604,6 @@ STUDIES = {
             choose_baselines,
             files=PSEUDO_FILES,
             tune=True,
-        ),
-        Study(
-            name="growth",
-            summary="Seconds and memory of a fit by number of non-zeros, up to 50 million",
-            run=speed_cocc.growth,
-            chart={"kind": "line", "x": "nonzeros", "y": "seconds", "title": "Cost of a fit (five iterations)"},
         ),
     )
 }

@@ -77,8 +77,6 @@ REPORTED = (
 MISSING = ("newsgroups-missing", "dmoz-halves-missing", "webkb-missing", "reuters-missing")
 LACKING = {name: task for name, task in trust.TASKS.items() if name.endswith("-missing")}
 TURNED = ("newsgroups-turned", "webkb-turned", "books-kitchen-turned")
-# Not reported: what is learned from few answers, and from examples of a new class alone, was settled on these.
-FEW = ("four-class", "webkb-plain", "dmoz-halves-turned", "reuters-turned", "german-halves-turned")
 EXAMPLES = ("german-halves-missing", "newsgroups-dmoz-missing")
 _ALL = {**trust.TASKS, **AMAZON_PAIRS, **AMAZON_MULTI, **NEWSGROUP_TASKS, **REUTERS_TASKS, **CHINESE_TASKS}
 
@@ -458,19 +456,6 @@ SUITE = Suite(
             "Examples of a class that the source lacks, and no other answers.",
             examples,
             files=tuple(sorted({file for name in EXAMPLES for file in _ALL[name].files})),
-        ),
-        "tune-few": Study(
-            "tune-few",
-            "What few answers teach: classes that no answer names, and when self-training begins to speak.",
-            lambda folder, seeds: listen_tune.compare(
-                folder,
-                {name: TASKS.get(name) or cut(_ALL[name]) for name in FEW},
-                seeds,
-                listen_tune.FEW_ANSWERS,
-                listen_tune.FEW,
-            ),
-            files=tuple(sorted({file for name in FEW for file in _ALL[name].files})),
-            tune=True,
         ),
         "tune": Study(
             "tune",

@@ -36,20 +36,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "nothing for classes that no answer names": {"pseudo_answers": None},
     **{f"self-training {share:g}": {"share": share} for share in (0.0, 0.3, 0.5, 0.8, 1.0)},
 }
-# With few answers: what stands for classes that nobody named, and from when on self-training has a say.
-FEW_ANSWERS = (5, 10, 20)
-FEW = {
-    name: SETTINGS[name]
-    for name in ("defaults", "nothing for classes that no answer names", "self-training 0", "self-training 0.8")
-}
 
 
 def compare(
     folder: Path,
     tasks: Mapping[str, Task],
     seeds: tuple[int, ...],
-    sizes: tuple[int, ...] = (ANSWERS,),
-    settings: Mapping[str, Mapping[str, Any]] = SETTINGS,
 ) -> list[dict]:
     """Gain of every setting on every task, means, and choices that leave a corpus out."""
     rows: list[dict[str, Any]] = []
@@ -61,9 +53,8 @@ def compare(
         corpora = ", ".join(sorted(names))
         data = task.load(folder)
         rows += [
-            {"case": f"{name}, {size} answers", "corpora": corpora, "setting": setting, "gain": gain}
-            for size in sizes
-            for setting, gain in gains_of(data, seeds, size, settings).items()
+            {"case": f"{name}, {ANSWERS} answers", "corpora": corpora, "setting": setting, "gain": gain}
+            for setting, gain in gains_of(data, seeds).items()
         ]
     return choice_rows(rows, "gain", {corpus: (corpus,) for corpus in sorted(known)}, largest=True)
 
