@@ -1,18 +1,30 @@
-"""Standard output as bytes: all of them or an error, and a clear refusal where it is closed."""
+"""Write to standard output and standard error, and stop when the user asks for it.
+
+The command imports this module before anything else has loaded.
+"""
 
 from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
+import threading
 from contextlib import suppress
 from typing import IO, Any
 
 from isthmus.exceptions import DataError
 
+STOPPED = 130  # exit code
+STOPPED_SENTENCE = "Stopped; no file was left half-written."
+
+_stop_asked = False
+_line_shown = False  # a line of progress is on the terminal; the next message overwrites it
+_talk_lock = threading.RLock()
+
 
 class StandardOutput:
-    """Takes every byte of a write; unbuffered standard output drops what the system does not take at once."""
+    """Write all bytes; unbuffered standard output drops the bytes that the system does not accept at once."""
 
     def __init__(self, stream: IO[bytes] | None = None):
         self.stream = stream
@@ -39,7 +51,7 @@ def _stream(given: IO[bytes] | None) -> IO[bytes]:
 
 
 def check_standard_output() -> None:
-    """Refuse a standard output that is closed: call it before the work, not after."""
+    """Refuse a closed standard output; call this before the work starts."""
     if sys.stdout is None or getattr(sys.stdout, "closed", False):
         raise DataError(
             "Standard output is closed, so nothing can be written there; name a file with -o OUT.",
@@ -48,7 +60,7 @@ def check_standard_output() -> None:
 
 
 def whole_writes(stream: Any) -> Any:
-    """The text stream, or, where it is unbuffered, one over the same file whose writes take everything."""
+    """Return the text stream, or a buffered one over the same file if the stream is unbuffered."""
     raw = getattr(stream, "buffer", None)
     if not isinstance(raw, io.RawIOBase):
         return stream
@@ -58,8 +70,85 @@ def whole_writes(stream: Any) -> Any:
 
 
 def abandon(stream: Any) -> None:
-    """Send what is left in a stream's buffer nowhere, so that Python does not complain when it ends."""
+    """Discard the rest of a stream's buffer, so that Python does not report an error when it ends."""
     with suppress(OSError, ValueError, AttributeError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
+
+
+def hear_stop() -> None:
+    """Remember Ctrl-C as well as raising it, because some libraries swallow the exception while they load."""
+    global _stop_asked
+    _stop_asked = False
+    in_main = threading.current_thread() is threading.main_thread()
+    if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, _remember_and_stop)
+
+
+def _remember_and_stop(number, frame):
+    global _stop_asked
+    _stop_asked = True
+    raise KeyboardInterrupt
+
+
+def stop_if_asked() -> None:
+    """Raise KeyboardInterrupt if Ctrl-C was pressed earlier and a library swallowed the exception."""
+    if _stop_asked and threading.current_thread() is threading.main_thread():
+        raise KeyboardInterrupt
+
+
+def say(text: str = "") -> None:
+    """Write a message to standard error; drop it if standard error is closed."""
+    with _talk_lock:
+        clear_line()
+        write_talk(f"{text}\n")
+
+
+def rewrite_line(text: str) -> None:
+    """Overwrite the current line of the terminal; the next message overwrites it again."""
+    global _line_shown
+    with _talk_lock:
+        write_talk(f"\r\033[K{text}")
+        _line_shown = True
+
+
+def clear_line() -> None:
+    """Remove the line of progress from the terminal."""
+    global _line_shown
+    with _talk_lock:
+        if _line_shown:
+            write_talk("\r\033[K")
+        _line_shown = False
+
+
+def write_talk(text: str) -> None:
+    """Write to standard error, and continue if it is closed."""
+    if sys.stderr is None:
+        return
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        abandon(sys.stderr)
+
+
+def emit(text: str = "") -> None:
+    """Write a line of data to standard output."""
+    write_data(f"{text}\n")
+
+
+def write_data(text: str) -> None:
+    """Write to standard output; raise the same error for a full disk whether or not the stream is buffered."""
+    check_standard_output()
+    try:
+        sys.stdout.write(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise DataError(f"Standard output cannot be written: {error.strerror}.", code="output-unwritable") from None
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks and control characters, which hostile data could contain."""
+    return "".join(char if char.isprintable() else " " for char in " ".join(text.split()))

@@ -11,8 +11,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from isthmus import _streams
 from isthmus._utils import spell_time
-from isthmus.cli import _exit, app, blocks, check, common, inputs, label_run, outputs
+from isthmus.cli import app, blocks, check, common, inputs, label_run, outputs
 from isthmus.cli.common import count_cores, describe, note_guarded, run_record_path, talking
 from isthmus.cli.progress import Forecast, ProgressLine, plan_labelling
 from isthmus.corpus import Collection
@@ -30,7 +31,7 @@ def told(line, **event):
     with redirect_stderr(Terminal()) as screen:
         line({"phase": "reading", "total": None, **event})
         shown = screen.getvalue()
-        _exit.clear_line()
+        _streams.clear_line()
     return shown
 
 
@@ -61,16 +62,16 @@ def test_nothing_is_said_about_the_time_left_from_the_first_rows_of_many():
 def test_the_line_gives_way_to_what_is_said_and_fits_the_terminal(monkeypatch):
     monkeypatch.setattr("shutil.get_terminal_size", lambda fallback=None: os.terminal_size((12, 20)))
     with redirect_stderr(Terminal()) as screen:
-        _exit.rewrite_line("reading")
-        _exit.say("note: one")
-        _exit.say("note: two")
+        _streams.rewrite_line("reading")
+        _streams.say("note: one")
+        _streams.say("note: two")
     assert screen.getvalue() == "\r\033[Kreading\r\033[Knote: one\nnote: two\n"
     line = ProgressLine()
     assert told(line, time=line.began + 1, phase="reading the texts", done=1) == "\r\033[Kreading the"
     with redirect_stderr(Terminal()) as screen:
-        _exit.rewrite_line("reading")
-        _exit.clear_line()
-        _exit.clear_line()
+        _streams.rewrite_line("reading")
+        _streams.clear_line()
+        _streams.clear_line()
     assert screen.getvalue() == "\r\033[Kreading\r\033[K"
 
 

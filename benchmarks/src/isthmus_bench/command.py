@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from isthmus.cli._exit import emit, write_talk
+from isthmus._streams import emit, write_talk
 from isthmus.cli.common import print_json, say
 from isthmus.exceptions import DataError, UsageError
 from isthmus_bench.datasets import list_datasets

@@ -9,8 +9,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 
-from isthmus._streams import abandon, whole_writes
-from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, hear_stop, say
+from isthmus._streams import STOPPED, STOPPED_SENTENCE, abandon, hear_stop, say, whole_writes
 
 _NEEDS_APP = "The isthmus command needs its extra packages; install them with: pip install 'isthmus[app]'"
 

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperGroup
 
 import isthmus
-from isthmus.cli._exit import STOPPED, STOPPED_SENTENCE, emit, one_line, say
+from isthmus._streams import STOPPED, STOPPED_SENTENCE, emit, one_line, say
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.request import in_flags
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+from isthmus._streams import emit
 from isthmus._utils import plural
-from isthmus.cli._exit import emit
 from isthmus.cli.command import argument, check_option, flag, refuse, shared
 from isthmus.cli.common import (
     MOST_LINES,

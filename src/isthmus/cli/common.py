@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from isthmus._progress import listen
+from isthmus._streams import one_line, say, stop_if_asked, write_data
 from isthmus._utils import plural, warn
-from isthmus.cli._exit import one_line, say, stop_if_asked, write_data
 from isthmus.cli.command import flag
 from isthmus.cli.progress import ProgressLine, ticking
 from isthmus.corpus import Collection

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from isthmus.cli._exit import emit
+from isthmus._streams import emit
 from isthmus.cli.app import WholeLines
 from isthmus.cli.bench import load_benchmarks
 from isthmus.cli.command import flag

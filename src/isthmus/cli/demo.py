@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from isthmus.cli._exit import emit
+from isthmus._streams import emit
 from isthmus.cli.command import flag, shared
 from isthmus.cli.common import describe, say, say_outcome, talking
 from isthmus.cli.inputs import Inputs

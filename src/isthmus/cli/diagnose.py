@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isthmus.cli._exit import emit
+from isthmus._streams import emit
 from isthmus.cli.command import flag, refuse, shared
 from isthmus.cli.common import MOST_LINES, count_cores, describe, fit_lines, one_line, print_json, say_outcome, talking
 from isthmus.cli.outputs import announced, check_outputs, write_table

@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from isthmus._progress import progress
-from isthmus._streams import abandon
+from isthmus._streams import abandon, stop_if_asked
 from isthmus._utils import plural, versions
-from isthmus.cli._exit import stop_if_asked
 from isthmus.cli.common import as_json_text, file_hash, note_guarded, run_record_path, say
 from isthmus.corpus import Collection, check_output, read_collection, replacing, write_rows
 from isthmus.corpus.formats import split_sheet

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from isthmus._progress import spell_count
+from isthmus._streams import clear_line, rewrite_line, say, stop_if_asked
 from isthmus._utils import spell_time
-from isthmus.cli._exit import clear_line, rewrite_line, say, stop_if_asked
 from isthmus.corpus import Collection
 from isthmus.request import LabelRequest
 

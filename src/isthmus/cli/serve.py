@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from isthmus._streams import say
 from isthmus._utils import import_optional
-from isthmus.cli._exit import say
 from isthmus.cli.command import flag
 from isthmus.cli.workspace import Database, Folder, need_workspace
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
+from isthmus._streams import emit, say
 from isthmus._utils import import_optional, plural
-from isthmus.cli._exit import emit, say
 from isthmus.cli.app import WholeLines
 from isthmus.cli.command import argument, flag, shared
 from isthmus.cli.common import print_json
