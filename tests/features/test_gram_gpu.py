@@ -44,7 +44,7 @@ def test_the_integers_are_those_of_the_cpu(monkeypatch, kind, share, split):
     monkeypatch.setattr(gram_gpu, "DENSE_SHARE", share)
     texts = [*_texts(50), "aaaaaaaaaaaaa", "aaaaaaaaaaaaaaaa", ""]
     codes, offsets = _encode(texts)
-    expected, diagonal = ngram_gram(codes, offsets, 2, 5, kind, split=split, small=True)
+    expected, diagonal = ngram_gram(codes, offsets, 2, 5, kind, split=split)
     found, own = _device_gram(texts, 2, 5, kind, split)
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(own, diagonal)
@@ -59,7 +59,7 @@ def test_the_integers_are_those_of_the_cpu(monkeypatch, kind, share, split):
 def test_any_texts_and_lengths(texts, kind, lengths):
     lo, hi = lengths[0], sum(lengths)
     codes, offsets = _encode(texts)
-    expected, _ = ngram_gram(codes, offsets, lo, hi, kind, small=True)
+    expected, _ = ngram_gram(codes, offsets, lo, hi, kind)
     np.testing.assert_array_equal(_device_gram(texts, lo, hi, kind)[0], expected)
 
 
@@ -71,7 +71,7 @@ def test_large_alphabets_are_numbered_anew(lengths):
     codes[1_000:2_000] = codes[:1_000]
     offsets = np.array([0, 1_000, 1_900, 3_000])
     for kind in KINDS:
-        expected, _ = ngram_gram(codes, offsets, *lengths, kind, small=True)
+        expected, _ = ngram_gram(codes, offsets, *lengths, kind)
         index = gram_gpu.GramIndex.build(np, codes, offsets, *lengths, kind, 0)
         np.testing.assert_array_equal(ngram_gram(codes, offsets, *lengths, kind, index=index)[0], expected)
 
@@ -79,7 +79,7 @@ def test_large_alphabets_are_numbered_anew(lengths):
 def test_counts_above_seven_bits_stay_lists():
     texts = ["a" * 400, "a" * 300 + "b", "ab" * 3]
     codes, offsets = _encode(texts)
-    expected, _ = ngram_gram(codes, offsets, 1, 2, "spectrum", small=True)
+    expected, _ = ngram_gram(codes, offsets, 1, 2, "spectrum")
     np.testing.assert_array_equal(_device_gram(texts, 1, 2, "spectrum")[0], expected)
 
 
@@ -90,7 +90,7 @@ def test_columns_keep_to_their_memory(monkeypatch):
     codes, offsets = _encode(texts)
     index = gram_gpu.GramIndex.build(np, codes, offsets, 2, 3, "presence", 0)
     assert (index.dense != 0).any(axis=0).sum() <= 10
-    expected, _ = ngram_gram(codes, offsets, 2, 3, small=True)
+    expected, _ = ngram_gram(codes, offsets, 2, 3)
     np.testing.assert_array_equal(ngram_gram(codes, offsets, 2, 3, index=index)[0], expected)
 
 
@@ -103,7 +103,7 @@ def test_the_whole_matrix_takes_as_few_bytes_as_it_can(monkeypatch, longest, dty
     index = gram_gpu.GramIndex.build(np, codes, offsets, 5, 6, "presence", 0)
     counts = gram_gpu.whole_counts(index)
     assert counts.dtype == dtype
-    expected, _ = ngram_gram(codes, offsets, 5, 6, small=True)
+    expected, _ = ngram_gram(codes, offsets, 5, 6)
     np.fill_diagonal(expected, 0)
     np.testing.assert_array_equal(counts, expected)
 

@@ -55,7 +55,6 @@ class StringKernel:
     Notes
     -----
     A character is a Unicode code point: combining marks and the parts of joined emoji count as characters of their own.
-    Small inputs run on scipy; from about 150,000 characters on, compiled code is loaded.
 
     References
     ----------

@@ -197,8 +197,7 @@ def torch_product(texts: list[str], lengths: tuple[int, int]) -> tuple[float, An
     """Seconds of a plain X·Xᵀ in PyTorch (half precision in, single out, columns in dense chunks), X given."""
     import torch
 
-    from isthmus.features.gram import ngram_lists
-    from isthmus.features.gram_gpu import spans
+    from isthmus.features.gram_gpu import ngram_lists, spans
     from isthmus.features.strings import StringKernel
 
     texts = [StringKernel().prepare(text) for text in texts]
