@@ -137,9 +137,9 @@ def vectors_of(texts):
         ({"vectors": (vectors_of(SMALL),)}, "bad-parameter", "vectors has 1 parts; give one array each for source and"),
         ({"vectors": "static"}, "bad-parameter", "one array each for source and target."),
         (
-            {"vectors": (vectors_of(SMALL), vectors_of(LATER)), "extra_texts": ["a bike"]},
+            {"vectors": (vectors_of(SMALL),), "extra_texts": ["a bike"]},
             "bad-parameter",
-            "vectors has 2 parts; give one array each for source and target and extra texts.",
+            "vectors has 1 parts; give one array each for source and target, and a third one",
         ),
         (
             {"vectors": (vectors_of(SMALL), vectors_of(LATER)[:, :1])},
@@ -160,6 +160,21 @@ def test_vectors_and_domains_that_do_not_fit_are_refused(options, code, sentence
         isthmus.label(SMALL, KINDS, LATER, **{"method": "nbc", **options})
     assert caught.value.code == code
     assert sentence in str(caught.value), f"expected {sentence!r} in {str(caught.value)!r}"
+
+
+@pytest.mark.parametrize("method", ["auto", "vectors", "vectors-kernel", "names"])
+def test_extra_texts_need_no_vectors(made, method):
+    """Methods on vectors label as if there were none; methods on words read them."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(60, 4)), rng.normal(size=(50, 4))
+    given = made.source_texts, made.source_labels, made.target_texts
+    options = {"method": method, "vectors": vectors} | (
+        {"classes": ["class 0", "class 1"]} if method == "names" else {}
+    )
+    result = isthmus.label(*given, extra_texts=["words of no vector", *made.target_texts[:3]], **options)
+    assert result.settings["extra_texts"] == 4
+    if method.startswith("vectors"):
+        np.testing.assert_array_equal(result.probabilities, isthmus.label(*given, **options).probabilities)
 
 
 def test_vectors_of_extra_texts_come_last():

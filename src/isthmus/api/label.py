@@ -76,8 +76,8 @@ def label(
         Further texts of either kind, without labels. They take part in the fit (word statistics, latent directions,
         kernels), each on the side it reads like, and get no label.
     vectors : (array, array), optional
-        Vectors of the source and of the target texts, one row a text, from any model; a third array for
-        ``extra_texts``. Later texts then need vectors too: ``label_new(texts, vectors=...)``.
+        Vectors of the source and of the target texts, one row a text, from any model; a third array if
+        ``extra_texts`` have vectors. Later texts then need vectors too: ``label_new(texts, vectors=...)``.
     embed : str, path, callable or False, optional
         A model that makes the vectors, as :func:`isthmus.features.embed_texts` reads it. If omitted, "auto" uses the
         packaged static vectors where they are installed (extra ``embed``); False: no vectors.

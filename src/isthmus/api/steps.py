@@ -24,7 +24,7 @@ from isthmus._utils import one_blas_thread, plural, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled, check_takes_classes
 from isthmus.choose.budgets import no_text_warnings, review_all_if_few_pass, review_warnings
-from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, try_methods
+from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, texts_for, try_methods
 from isthmus.choose.choice import Choice, decide
 from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
 from isthmus.choose.evidence import LabelScorer
@@ -358,11 +358,13 @@ def _one_view(source: list[str], target: list[str], extra: list[str], vectors: A
         return embed if embed is None or embed is False else resolve_embedder(embed)
     if embed is not None:
         raise UsageError("Both vectors and embed were given; give one of them.", code="bad-parameter")
-    sides = [source, target, *([extra] if extra else [])]
+    # Further texts may have no vectors: methods that read vectors are then fitted without them.
+    with_extra = bool(extra) and len(vectors) == 3
+    sides = [source, target, *([extra] if with_extra else [])]
     if isinstance(vectors, str) or len(vectors) != len(sides):
         raise UsageError(
             f"vectors has {len(vectors)} parts; give one array each for source and target"
-            + (" and extra texts." if extra else "."),
+            + (", and a third one for the extra texts if they have vectors." if extra else "."),
             code="bad-parameter",
         )
     parts = [check_vectors(part, len(side)) for part, side in zip(vectors, sides, strict=True)]
@@ -379,6 +381,7 @@ def _view_name(embed: Any) -> str:
 
 
 def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
+    texts = texts_for(model, texts)
     model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
     check_labelled(model)
     labels = texts.as_given(model.transduction_[texts.target])

@@ -31,6 +31,7 @@ from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
 from isthmus.features.counting import sharing
 from isthmus.features.embeddings import (
     StaticEmbedder,
+    VectorTable,
     has_static_vectors,
     may_read_other_scripts,
     resolve_embedder,
@@ -208,8 +209,15 @@ def try_methods(
     return Candidates(fitted, scorer, left_out, lexicon, getattr(embedder, "name", None), named, added)
 
 
+def texts_for(model: TransferPipeline, texts: TransferTexts) -> TransferTexts:
+    """Return the texts that a pipeline can read: without further texts if these lack the vectors that it needs."""
+    tables = [step.model for _, step in model.steps if isinstance(getattr(step, "model", None), VectorTable)]
+    return texts if all(table.has(texts.given_extra) for table in tables) else texts.without_extra()
+
+
 def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
     start = time.monotonic()
+    texts = texts_for(model, texts)
     rows = model.fit_rows(texts.texts, texts.labels, texts.domain)
     targets = np.flatnonzero(texts.domain < 0)
     target_rows = [rows[i] for i in targets] if isinstance(rows, list) else rows[targets]
@@ -309,7 +317,7 @@ def _reading(options: Mapping) -> dict[str, Any]:
 def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, View]:
     def make(name: str) -> View:
         steps = METHODS[name].build_with(**options, embed=embedder)[:-1]
-        rows: Any = texts.texts
+        rows: Any = texts_for(steps, texts).texts
         for _, step in steps.steps:
             rows = step.fit_transform(rows)
         # Vectors that were given, or that are slow to make, exist for the texts as they are.

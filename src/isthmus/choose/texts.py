@@ -126,6 +126,11 @@ class TransferTexts:
         found = languages_in_use([given[row] for row in self.order], in_order=True)
         return found[0] if len(found) == 1 and found[0] in {*NAMES, OTHER} else language
 
+    def without_extra(self) -> TransferTexts:
+        """Return the same collections without the further texts."""
+        rest = self.n_source + self.n_target
+        return replace(self, given_extra=[], order=self.order[self.order < rest])
+
     def keep_source(self, kept: np.ndarray) -> TransferTexts:
         """The same with some of the source texts alone; ``kept`` is one truth value each, as given."""
         everything = np.r_[kept, np.ones(len(self.order) - self.n_source, dtype=bool)]

@@ -125,7 +125,9 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     extra = [read_as(request, str(path), target=True, has_ids=False) for path in request.extra]
     vectors = None
     if request.vectors is not None:
-        vectors = [column_vectors(part, request.vectors) for part in _parts(source, target, extra)]
+        # Further texts need no vectors; those of all their files are used, or of none.
+        further = extra if all(request.vectors in part.table() for part in extra) else []
+        vectors = [column_vectors(part, request.vectors) for part in _parts(source, target, further)]
     result = label_texts(
         source.texts or None,
         source.labels or None,

@@ -128,6 +128,10 @@ class VectorTable:
         first = {text: place for place, text in reversed(list(enumerate(texts)))}
         return cls([text_key(text) for text in first], rows[list(first.values())])
 
+    def has(self, texts: Sequence[str]) -> bool:
+        """Whether every one of the texts has a vector."""
+        return set(map(text_key, texts)) <= set(self.keys)
+
     def extended(self, texts: Sequence[str], vectors: Any) -> VectorTable:
         more = VectorTable.of(texts, vectors)
         if more.vectors.shape[1] != self.vectors.shape[1]:
