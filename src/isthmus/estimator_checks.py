@@ -23,10 +23,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.utils import get_tags
+from sklearn.utils._param_validation import Interval, make_constraint
 from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus._parameters import Interval, is_allowed
 from isthmus.exceptions import IsthmusError, UsageError
 
 _TOPICS = {
@@ -312,8 +312,15 @@ def _just_outside(allowed: list) -> list[Any]:
                 candidates.append(one.left - step if one.closed in ("left", "both") else one.left)
             if one.right is not None:
                 candidates.append(one.right + step if one.closed in ("right", "both") else one.right)
-    # What lies beyond one range may lie in another, or be an option of its own: -1 threads are all cores.
-    return [value for value in candidates if not is_allowed(value, allowed)]
+    if "boolean" in [one for one in allowed if isinstance(one, str)]:
+        candidates = candidates[2:]
+    # A value outside one range may be in another, or be an option: -1 threads are all cores. Python counts True as 1.
+    rules = [make_constraint(one) for one in allowed]
+    return [
+        value
+        for value in candidates
+        if isinstance(value, (bool, np.bool_)) or not any(rule.is_satisfied_by(value) for rule in rules)
+    ]
 
 
 def check_sparse_formats_agree(estimator):

@@ -175,29 +175,26 @@ def test_careless_tables_are_seen(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("model", "given", "expected"),
+    ("model", "parameter"),
     [
-        (isthmus.CoClusteringClassifier(n_init=0), "n_init=0", "a whole number from 1"),
-        (isthmus.CoClusteringClassifier(n_init=True), "n_init=True", "a whole number from 1"),
-        (isthmus.CoClusteringClassifier(trade_off=-1), "trade_off=-1", "a number from 0 or 'auto'"),
-        (isthmus.CoClusteringClassifier(tol=1), "tol=1", "a number from 0 and below 1"),
-        (isthmus.CrossGuidedKMeans(n_init="x"), "n_init='x'", "a whole number from 1"),
-        (isthmus.CrossGuidedKMeans(guidance=2), "guidance=2", "a number from 0 to 1 or 'auto'"),
-        (isthmus.SourceOnlyClassifier("svm"), "estimator='svm'", "an estimator with fit() and predict() or None"),
-        (isthmus.TermProjection(norm="l3"), "norm='l3'", "'l1', 'l2' or None"),
-        (isthmus.TermProjectionClassifier(target_idf=1), "target_idf=1", "True or False"),
-        (
-            isthmus.CoClusteringClassifier(random_state=-1),
-            "random_state=-1",
-            "a whole number from 0, a RandomState or None",
-        ),
-        (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels=3", "a mapping or None"),
+        (isthmus.CoClusteringClassifier(n_init=0), "n_init"),
+        (isthmus.CoClusteringClassifier(n_init=True), "n_init"),
+        (isthmus.CoClusteringClassifier(trade_off=-1), "trade_off"),
+        (isthmus.CoClusteringClassifier(tol=1), "tol"),
+        (isthmus.CrossGuidedKMeans(n_init="x"), "n_init"),
+        (isthmus.CrossGuidedKMeans(guidance=2), "guidance"),
+        (isthmus.SourceOnlyClassifier("svm"), "estimator"),
+        (isthmus.TermProjection(norm="l3"), "norm"),
+        (isthmus.TermProjectionClassifier(target_idf=1.5), "target_idf"),
+        (isthmus.CoClusteringClassifier(random_state=-1), "random_state"),
+        (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels"),
     ],
 )
-def test_sentences(model, given, expected):
+def test_error_names_estimator_parameter_and_value(model, parameter):
     with pytest.raises(UsageError) as caught:
         model.fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
-    assert str(caught.value) == f"{type(model).__name__} got {given}; expected {expected}."
+    for part in (type(model).__name__, parameter, repr(getattr(model, parameter))):
+        assert part in str(caught.value)
     assert caught.value.code == "bad-parameter"
 
 

