@@ -4,7 +4,7 @@ from isthmus._lazy import lazy_names
 
 _MODULES = {
     "agreement": "count_labels fleiss_kappa krippendorff_alpha",
-    "labels": "Contingency PairScores accuracy adjusted_rand contingency error_rate macro_f1 micro_f1 pair_scores",
+    "labels": "PairScores accuracy adjusted_rand error_rate macro_f1 micro_f1 pair_scores",
 }
 _PUBLIC = {name: f"isthmus.evaluate.{module}" for module, names in _MODULES.items() for name in names.split()}
 

@@ -1,4 +1,4 @@
-"""Agreement of several hands beyond chance: Fleiss' kappa and Krippendorff's alpha (Cohen's is in scikit-learn)."""
+"""Agreement of several annotators beyond chance: Fleiss' kappa and Krippendorff's alpha (scikit-learn has Cohen's)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def count_labels(documents: Sequence, labels: Sequence) -> np.ndarray:
-    """How often each document got each label: documents × labels, for the functions below.
+    """Count how often each document got each label: documents × labels, for the functions below.
 
     >>> count_labels([1, 1, 2], ["a", "b", "b"]).tolist()
     [[1, 1], [0, 1]]
@@ -20,9 +20,9 @@ def count_labels(documents: Sequence, labels: Sequence) -> np.ndarray:
 
 
 def fleiss_kappa(counts: np.ndarray) -> float | None:
-    """Fleiss' kappa: agreement beyond what the labels' shares give by chance; 1 is full agreement, 0 is chance.
+    """Return Fleiss' kappa: agreement beyond that of chance; 1 is full agreement, 0 is chance.
 
-    Documents that fewer than two hands labelled are left out; the number of hands may differ (each document counts
+    Documents with fewer than two annotators are left out; the number of annotators may differ (each document counts
     alike). None where nothing can be compared, or where all labels are one.
 
     >>> fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
@@ -38,10 +38,10 @@ def fleiss_kappa(counts: np.ndarray) -> float | None:
 
 
 def krippendorff_alpha(counts: np.ndarray) -> float | None:
-    """Krippendorff's alpha for nominal labels: one minus the disagreement that was observed over that of chance.
+    """Return Krippendorff's alpha for nominal labels: one minus observed over chance disagreement.
 
-    As :func:`fleiss_kappa`, but every answer counts alike and chance is drawn without replacement, so few answers do
-    not look better than they are.
+    As :func:`fleiss_kappa`, but every answer counts alike and chance is drawn without replacement, so few answers
+    are not overrated.
 
     >>> round(krippendorff_alpha(np.array([[2, 0], [0, 2], [1, 1], [2, 0]])), 3)
     0.533

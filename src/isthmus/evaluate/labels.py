@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score, f1_score
-from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
+from sklearn.metrics.cluster import pair_confusion_matrix
 
 from isthmus._validation import is_missing
 from isthmus.exceptions import DataError, UsageError
@@ -19,11 +18,12 @@ _NAMES = ("y_true", "y_pred")
 # -- Labels of any kind to integer codes over one shared list of labels
 
 
-_NUMBERS = "biuf"
-
-
 def label_array(labels: Any, name: str) -> np.ndarray:
-    array = np.asarray(labels) if not isinstance(labels, (list, tuple)) else _from_sequence(labels)
+    """Return a column of labels as an array, or refuse a table; ``name`` is that of the argument."""
+    if isinstance(labels, (list, tuple)) and not any(isinstance(label, (list, np.ndarray)) for label in labels):
+        # numpy would turn [1, "a"] into strings; objects distinguish 1 from "1".
+        return np.fromiter(labels, dtype=object, count=len(labels))
+    array = np.asarray(labels)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -32,64 +32,41 @@ def label_array(labels: Any, name: str) -> np.ndarray:
 
 
 def shared_codes(*columns: Any, names: tuple[str, ...]) -> tuple[list[np.ndarray], list]:
-    """Codes of several label columns over the union of their labels, and that union.
+    """Return codes of several label columns over the union of their labels, and that union.
 
     The union is sorted where its labels can be compared, otherwise in order of first appearance. Labels are equal when
     Python says so: ``1``, ``1.0`` and ``True`` are one label, ``1`` and ``"1"`` are two.
+
+    Parameters
+    ----------
+    *columns : array-like of shape (n_rows,)
+    names : tuple of str
+        Names of the arguments, for messages.
     """
     arrays = [label_array(column, name) for column, name in zip(columns, names, strict=True)]
-    lengths = {len(array) for array in arrays}
-    if len(lengths) > 1:
+    if len({len(array) for array in arrays}) > 1:
         found = ", ".join(f"{name} has {len(array)}" for name, array in zip(names, arrays, strict=True))
         raise DataError(f"Labels of the same rows differ in number: {found}.", code="length-mismatch")
     if not len(arrays[0]):
         raise DataError(f"{names[0]} is empty; give at least one label to score.", code="no-rows")
-    kinds = {array.dtype.kind for array in arrays}
-    if kinds <= set(_NUMBERS) or kinds == {"U"}:
-        values, codes = np.unique(np.concatenate(arrays), return_inverse=True)
-        if values.dtype.kind == "f" and np.isnan(values).any():
-            raise _missing(names)
-        return list(np.split(codes.reshape(-1), len(arrays))), values.tolist()
-    return _codes_of_objects(arrays, names)
-
-
-def _from_sequence(labels: list | tuple) -> np.ndarray:
-    # numpy would turn [1, "a"] into strings; objects keep 1 apart from "1".
-    same_kind = len({isinstance(label, str) for label in labels}) <= 1
-    if same_kind and not any(label is None for label in labels):
-        return np.asarray(labels)
-    array = np.empty(len(labels), dtype=object)
-    array[:] = labels
-    return array
-
-
-def _codes_of_objects(arrays: list[np.ndarray], names: tuple[str, ...]) -> tuple[list[np.ndarray], list]:
     seen: dict[Any, int] = {}
-    codes = []
-    for array in arrays:
-        column = array.tolist()
-        if any(is_missing(label) for label in column):
-            raise _missing(names)
-        codes.append(np.array([seen.setdefault(label, len(seen)) for label in column], dtype=np.int64))
+    codes = [[seen.setdefault(label, len(seen)) for label in array.tolist()] for array in arrays]
+    if any(is_missing(label) for label in seen):
+        raise DataError(
+            f"{' or '.join(names)} contains missing labels (None or NaN); score only rows whose label is known.",
+            code="bad-labels",
+        )
     values = list(seen)
     try:
         order = sorted(range(len(values)), key=values.__getitem__)
     except TypeError:  # labels of kinds that cannot be compared keep the order in which they came
-        return codes, values
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+        order = list(range(len(values)))
+    rank = np.argsort(order)
     return [rank[column] for column in codes], [values[i] for i in order]
 
 
-def _missing(names: tuple[str, ...]) -> DataError:
-    return DataError(
-        f"{' or '.join(names)} holds missing labels (None or NaN); score only rows whose label is known.",
-        code="bad-labels",
-    )
-
-
 def accuracy(y_true: Any, y_pred: Any) -> float:
-    """Share of rows whose predicted label is the true one.
+    """Return the share of rows whose predicted label is the true one.
 
     Parameters
     ----------
@@ -107,7 +84,7 @@ def accuracy(y_true: Any, y_pred: Any) -> float:
 
 
 def error_rate(y_true: Any, y_pred: Any) -> float:
-    """Share of rows whose predicted label is wrong: one minus :func:`accuracy`.
+    """Return the share of rows whose predicted label is wrong: one minus :func:`accuracy`.
 
     Parameters
     ----------
@@ -125,7 +102,7 @@ def error_rate(y_true: Any, y_pred: Any) -> float:
 
 
 def macro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> float:
-    """F1 of each class, averaged so that small classes weigh as much as large ones.
+    """Return F1 of each class, averaged so that small classes weigh as much as large ones.
 
     Parameters
     ----------
@@ -145,7 +122,7 @@ def macro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> fl
 
 
 def micro_f1(y_true: Any, y_pred: Any, *, classes: Sequence | None = None) -> float:
-    """F1 of all decisions pooled over classes.
+    """Return F1 of all decisions pooled over classes.
 
     With one label per row and no ``classes`` left out this equals :func:`accuracy`; it differs where ``classes`` leaves
     out one that does not matter (a rest class, say).
@@ -182,22 +159,6 @@ def _f1(y_true: Any, y_pred: Any, classes: Sequence | None, average: str) -> flo
 # -- Scores of a grouping on pairs of rows
 
 
-class Contingency(NamedTuple):
-    """Rows counted by true and predicted group; only cells that occur are stored.
-
-    Attributes
-    ----------
-    table : CSR array of int of shape (n_true_groups, n_predicted_groups)
-        Number of rows in each pair of groups.
-    true_groups, predicted_groups : list
-        What the table's rows and columns stand for.
-    """
-
-    table: sp.csr_array
-    true_groups: list
-    predicted_groups: list
-
-
 class PairScores(NamedTuple):
     """Precision, recall and F1 on pairs of rows, and the four counts behind them.
 
@@ -218,32 +179,11 @@ class PairScores(NamedTuple):
     apart_both: int
 
 
-def contingency(y_true: Any, y_pred: Any) -> Contingency:
-    """Count rows by true and predicted group in time linear in rows and cells, after reading the labels.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_rows,)
-        Groups of any kind; the two columns need not use the same names.
-
-    Examples
-    --------
-    >>> from isthmus.evaluate import contingency
-    >>> counts = contingency(["cars", "cars", "bikes"], [0, 1, 1])
-    >>> counts.true_groups, counts.predicted_groups, counts.table.toarray().tolist()
-    (['bikes', 'cars'], [0, 1], [[0, 1], [1, 1]])
-    """
-    true, pred = _group_codes(y_true, y_pred)
-    table = sp.csr_array(contingency_matrix(true, pred, sparse=True, dtype=np.int64))
-    rows, columns = (shared_codes(side, names=("y",))[1] for side in (y_true, y_pred))
-    return Contingency(table, rows, columns)
-
-
 def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
-    """Pairwise precision, recall and F1 of a grouping.
+    """Return pairwise precision, recall and F1 of a grouping.
 
     Every pair of rows is a decision: together or apart. Group names do not matter, so cluster numbers can be compared
-    with class names. Where no pair is together on one side, the ratio that has no ground is 1 (nothing claimed, nothing
+    with class names. Where no pair is together on one side, its ratio is 1 (nothing claimed, nothing
     claimed wrongly).
 
     Parameters
@@ -273,7 +213,7 @@ def pair_scores(y_true: Any, y_pred: Any) -> PairScores:
 
 
 def adjusted_rand(y_true: Any, y_pred: Any) -> float:
-    """Adjusted Rand index: agreement on pairs, 0 on average for a random grouping, 1 for the same grouping.
+    """Return the adjusted Rand index: agreement on pairs, 0 on average for a random grouping, 1 for the same grouping.
 
     Parameters
     ----------
