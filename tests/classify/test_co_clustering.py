@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from isthmus._math.information import kl_divergence, mutual_information
 from isthmus.classify.cocc import kernels
-from isthmus.classify.cocc.blocks import problem_in_memory
-from isthmus.classify.cocc.co_clustering import co_cluster, match_clusters, smooth_source, spread_divergence
+from isthmus.classify.cocc.blocks import Problem
+from isthmus.classify.cocc.co_clustering import CoClustering, match_clusters, smooth_source
+from isthmus.features.blocks import MemoryPasses
 
 
 def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
@@ -20,15 +21,23 @@ def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
     return sp.csr_matrix(X, dtype=float), source, rng.integers(n_classes, size=n), rng.integers(k, size=d)
 
 
-def run(X, source, documents, words, k=4, **options):
-    target = problem_in_memory(X, source.shape[1])
-    return co_cluster(target.target, source, target.placed(documents), words, k, **options)
+def in_memory(X, n_classes):
+    """The rows of a target, whose source is given elsewhere."""
+    return Problem(MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(n_classes)))
+
+
+def run(X, counts, documents, words, *, k=4, trade_off=0.25, smoothing=0.3, **options):
+    target = in_memory(X, counts.shape[1])
+    target.class_counts = counts.T
+    search = CoClustering(target, target.placed(documents), words, k, trade_off=trade_off, smoothing=smoothing)
+    return search.run(**{"max_iter": 100, **options})
 
 
 def approximations(X, source, documents, words, smoothing):
     """f, f̂ (with the pinned average documents as extra rows) and g, ĝ, dense, straight from the definitions."""
     C = source.shape[1]
-    f = X.toarray() / X.sum()
+    f = np.log1p(X.toarray())
+    f = f / f.sum()
     f = np.vstack([(1 - smoothing) * f, np.repeat(f.sum(axis=0)[None] * smoothing / C, C, axis=0)])
     z = np.concatenate([documents, np.arange(C)])
     k = words.max() + 1
@@ -52,51 +61,50 @@ def approximations(X, source, documents, words, smoothing):
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.1, 0.4]), st.sampled_from([0.0, 0.25, 3.0]), st.integers(2, 3))
 def test_objective_never_rises_and_equals_the_divergences(seed, smoothing, trade_off, n_classes):
     X, counts, documents, words = problem(seed, n_classes=n_classes)
-    source = smooth_source(counts)
-    result = run(X, source, documents, words, trade_off=trade_off, smoothing=smoothing, max_iter=30)
+    result = run(X, counts, documents, words, trade_off=trade_off, smoothing=smoothing, max_iter=30)
     assert np.all(np.diff(result.history) <= 1e-12)
-    f, f_hat, g, g_hat = approximations(X, source, result.documents, result.words, smoothing)
+    f, f_hat, g, g_hat = approximations(X, smooth_source(counts), result.documents.labels, result.words, smoothing)
     # Lemma 1: the loss of information is the divergence of the joint distributions from their approximations.
     literal = kl_divergence(f, f_hat) + trade_off * kl_divergence(g, g_hat)
-    assert result.objective == pytest.approx(literal, abs=1e-9)
+    assert result.history[-1] == pytest.approx(literal, abs=1e-7)
 
 
 @settings(max_examples=25)
 @given(st.integers(0, 10**6))
 def test_converged_documents_and_words_are_at_their_nearest_cluster(seed):
     X, counts, documents, words = problem(seed)
-    source, smoothing, trade_off = smooth_source(counts), 0.2, 0.7
-    result = run(X, source, documents, words, trade_off=trade_off, smoothing=smoothing, max_iter=200)
+    smoothing, trade_off = 0.2, 0.7
+    result = run(X, counts, documents, words, trade_off=trade_off, smoothing=smoothing, max_iter=200)
     assert result.converged
     # No single document, moved to another cluster with the tables as they are, comes nearer (the document step).
     k, C = 4, 2
     p = result.target_table / result.target_table.sum(axis=0)
-    n = X.toarray() @ np.eye(k)[result.words]
+    n = np.log1p(X.toarray()) @ np.eye(k)[result.words]
     with np.errstate(divide="ignore"):
         logs = np.where(p > 0, np.log(p), -1e300)
     scores = n @ logs
-    assert np.all(scores[np.arange(len(scores)), result.documents] >= scores.max(axis=1) - 1e-9)
+    assert np.all(scores[np.arange(len(scores)), result.documents.labels] >= scores.max(axis=1) - 1e-7)
     assert result.target_table.shape == (k, C)
 
 
 def test_information_is_that_of_the_counts():
     X = problem(3)[0]
-    assert problem_in_memory(X, 2).target.information == pytest.approx(mutual_information(X.toarray()))
+    assert in_memory(X, 2).information == pytest.approx(mutual_information(np.log1p(X.toarray())))
 
 
 def test_row_order_changes_nothing_but_the_order():
     X, counts, documents, words = problem(5, n=30, d=25)
-    source, order = smooth_source(counts), np.random.default_rng(0).permutation(30)
-    plain = run(X, source, documents, words)
-    moved = run(X[order], source, documents[order], words)
-    np.testing.assert_array_equal(plain.documents[order], moved.documents)
-    assert plain.objective == pytest.approx(moved.objective, abs=1e-12)
+    order = np.random.default_rng(0).permutation(30)
+    plain = run(X, counts, documents, words)
+    moved = run(X[order], counts, documents[order], words)
+    np.testing.assert_array_equal(plain.documents.labels[order], moved.documents.labels)
+    assert plain.history[-1] == pytest.approx(moved.history[-1], abs=1e-12)
 
 
 def test_fixed_documents_stay():
     X, counts, documents, words = problem(8)
-    result = run(X, smooth_source(counts), documents, words, move_documents=False)
-    np.testing.assert_array_equal(result.documents, documents)
+    result = run(X, counts, documents, words, move_documents=False)
+    np.testing.assert_array_equal(result.documents.labels, documents)
     assert np.all(np.diff(result.history) <= 1e-12)
 
 
@@ -107,27 +115,6 @@ def test_clusters_are_matched_one_to_one_where_the_nearest_class_is_taken_twice(
     mapping, divergence = match_clusters(target, source)
     assert divergence.argmin(axis=0).tolist() == [0, 0]
     assert mapping.tolist() == [0, 1]
-
-
-def test_divergence_of_classes_and_clusters_is_the_literal_sum_over_words():
-    rng = np.random.default_rng(0)
-    f, g, words = rng.random((7, 2)), rng.random((7, 2)), np.array([0, 1, 2, 0, 1, 2, 0])
-    f, g = f / f.sum(), g / g.sum()
-
-    def table(joint):
-        return np.stack([np.bincount(words, weights=column, minlength=3) for column in joint.T], axis=1)
-
-    def approximated(joint):  # p(w|c) = p(ŵ|c) · p(w) / p(ŵ)
-        clusters = table(joint)
-        spread = joint.sum(axis=1) / clusters.sum(axis=1)[words]
-        return (clusters / clusters.sum(axis=0))[words] * spread[:, None]
-
-    p, q = approximated(g), approximated(f)
-    literal = np.array([[np.sum(p[:, c] * np.log(p[:, c] / q[:, d])) for d in range(2)] for c in range(2)])
-    _, divergence = match_clusters(table(f), table(g))
-    whole = divergence + spread_divergence(f, g, words, 3)[:, None]
-    np.testing.assert_allclose(whole, literal, atol=1e-5, rtol=1e-5)
-    assert not np.allclose(divergence, literal, atol=1e-2)
 
 
 @pytest.mark.parametrize("k", [2, 3])

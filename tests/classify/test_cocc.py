@@ -7,10 +7,10 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from isthmus import CoClusteringClassifier
 from isthmus._progress import listen
-from isthmus.classify.cocc import classifier
-from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, problem_in_memory
-from isthmus.classify.cocc.steps import group_words, refine_by_centroids
-from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.classify.cocc.blocks import Documents, Problem
+from isthmus.classify.cocc.classifier import settle
+from isthmus.classify.cocc.co_clustering import group_words
+from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import MemoryPasses
 from isthmus_bench.shifted import make_shifted_texts
 
@@ -60,7 +60,7 @@ def test_the_start_that_is_kept_goes_on_until_nothing_moves():
 def test_the_start_that_goes_on_keeps_to_the_iterations_that_were_asked_for():
     counts = np.random.default_rng(0).poisson(0.3, size=(160, 80))
     y = np.array([0, 1] * 40 + [-1] * 80)
-    model = CoClusteringClassifier(tol=0.9, max_iter=3, n_init=1, refine=None, random_state=0).fit(counts, y)
+    model = CoClusteringClassifier(tol=0.9, max_iter=3, n_init=1, random_state=0).fit(counts, y)
     assert (model.termination_condition_, model.n_iter_) == ("max_iter", 3)
 
 
@@ -105,7 +105,7 @@ def test_an_empty_target_is_refused():
 @pytest.mark.parametrize(
     "wrong",
     [{"n_word_clusters": 0}, {"n_word_clusters": "many"}, {"trade_off": -1}, {"trade_off": "x"}, {"n_init": 0},
-     {"max_iter": 0}, {"smoothing": 1.0}, {"weighting": "idf"}, {"refine": "x"}, {"tol": -1}],
+     {"max_iter": 0}, {"smoothing": 1.0}, {"tol": -1}],
     ids=str,
 )  # fmt: skip
 def test_wrong_parameters_are_refused(wrong):
@@ -129,45 +129,54 @@ def test_auto_takes_the_most_compact_classes_and_says_what_it_compared():
     assert again.fit(X, shuffled, domain).choice_ == model.choice_
 
 
-def test_without_a_finish_the_clusters_are_the_labels():
+def test_labels_are_those_of_the_centroids_that_new_documents_meet():
     X, y, domain = two_domains(shared=0.6)
     target = domain < 0
-    plain = CoClusteringClassifier(refine=None, random_state=0).fit(X, y, domain)
-    assert plain.classes_[plain.document_clusters_[target]].tolist() == plain.transduction_[target].tolist()
-    assert plain.predict(X[target]).tolist() == plain.transduction_[target].tolist()
-    finished = CoClusteringClassifier(random_state=0).fit(X, y, domain)
-    np.testing.assert_array_equal(finished.document_clusters_, plain.document_clusters_)
-    assert finished.predict(X[target]).tolist() == finished.transduction_[target].tolist()
-    assert np.all(np.diff(finished.refine_history_) >= -1e-12)
-    assert finished.refine_condition_ == "converged"
+    model = CoClusteringClassifier(random_state=0).fit(X, y, domain)
+    assert model.predict(X[target]).tolist() == model.transduction_[target].tolist()
+    assert np.all(np.diff(model.refine_history_) >= -1e-12)
+    assert model.refine_condition_ == "converged"
 
 
-def test_the_finish_gives_up_when_a_class_melts_away():
+def settled(X, labels):
+    """Documents in clusters, before they move to centroids."""
+    problem = Problem(MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(2)))
+    documents = Documents(problem, problem.placed(labels).name, idf=problem.passes.idf)
+    documents.move(None, counted=False)
+    return documents
+
+
+def test_settling_is_reverted_when_a_class_melts_away():
     # Three of the four documents of class 0 are those of class 1; only the first is its own.
     X = sp.csr_matrix(np.array([[1.0, 0.0]] + [[0.0, 1.0]] * 9))
-    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1])
-    problem = problem_in_memory(X, 2)
-    weights = problem.passes.idf
-    assert weights[0] > weights[1]
-    documents = SettlingDocuments(problem, problem.placed(labels), np.arange(2), weights)
-    result = refine_by_centroids(documents)
-    assert result.stopped == "reverted"
-    placed = problem.placed(np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]))
-    documents = SettlingDocuments(problem, placed, np.arange(2), weights)
-    easy = refine_by_centroids(documents)
-    assert easy.stopped == "converged"
-    assert documents.compactness() == pytest.approx(easy.history[-1])
-    assert documents.labels.tolist() == [0] + [1] * 9
+    documents = settled(X, np.array([0, 0, 0, 0, 1, 1, 1, 1, 1, 1]))
+    assert documents.idf[0] > documents.idf[1]
+    assert settle(documents)[2] == "reverted"
+    easy = settled(X, np.array([0, 0, 1, 1, 1, 1, 1, 1, 1, 1]))
+    assert settle(easy)[2] == "converged"
+    assert easy.labels.tolist() == [0] + [1] * 9
 
 
-@pytest.mark.parametrize("refine", [None, "centroids"])
-def test_probabilities_are_softened_and_agree_with_the_labels(refine):
+def test_the_tables_label_where_settling_is_reverted(monkeypatch):
     X, y, domain = two_domains(shared=0.6)
-    model = CoClusteringClassifier(random_state=0, refine=refine).fit(X, y, domain)
+    target = domain < 0
+    plain = CoClusteringClassifier(random_state=0).fit(X, y, domain)
+    monkeypatch.setattr("isthmus.classify.cocc.classifier.settle", lambda documents: (None, [], "reverted"))
+    model = CoClusteringClassifier(random_state=0).fit(X, y, domain)
+    np.testing.assert_array_equal(model.document_clusters_, plain.document_clusters_)
+    assert model.classes_[model.document_clusters_[target]].tolist() == model.transduction_[target].tolist()
+    assert model.predict(X[target]).tolist() == model.transduction_[target].tolist()
+    proba = model.predict_proba(X)
+    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
+
+
+def test_probabilities_are_softened_and_agree_with_the_labels():
+    X, y, domain = two_domains(shared=0.6)
+    model = CoClusteringClassifier(random_state=0).fit(X, y, domain)
     proba = model.predict_proba(X)
     np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-5, atol=1e-8)
     np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(X))
-    # Confidence on the source is what the labels bear out; the multinomial's own posterior is certain of everything.
+    # Confidence on the source matches the labels; the multinomial's own posterior is certain of everything.
     error = np.mean(model.predict(X[domain > 0]) != y[domain > 0])
     assert abs((1 - proba[domain > 0].max(axis=1).mean()) - error) < 0.05
 
@@ -177,14 +186,6 @@ def test_documents_without_words_get_a_label():
     X = sp.vstack([X, sp.csr_matrix((2, X.shape[1]))]).tocsr()
     model = CoClusteringClassifier(random_state=0).fit(X, np.append(y, [None, None]), np.append(domain, [-1, -1]))
     assert set(model.transduction_[-2:]) <= set(model.classes_)
-
-
-def test_counts_weighting_is_the_paper_s():
-    X, y, domain = two_domains()
-    model = CoClusteringClassifier(weighting="counts", random_state=0).fit(X, y, domain)
-    total = X[domain < 0].sum()
-    share = X[domain < 0].sum(axis=0).A1 / total if hasattr(X.sum(axis=0), "A1") else X[domain < 0].sum(axis=0) / total
-    np.testing.assert_allclose(model.target_words_.sum(axis=1), np.asarray(share).ravel(), rtol=1e-5, atol=1e-8)
 
 
 def test_progress_is_reported_per_start():
@@ -199,7 +200,7 @@ def test_sketches_bring_words_of_the_same_documents_together():
     made = make_shifted_texts(240, 240, shared=0.25, random_state=0)
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(made.texts)
-    problem = Problem(MemoryPasses(X[:1], X[1:], np.zeros(1), np.arange(2)), "counts")
+    problem = Problem(MemoryPasses(X[:1], X[1:], np.zeros(1), np.arange(2)))
     vectors = problem.sketch(np.random.default_rng(0))
     cosine = vectors @ vectors.T
     here, there = (
@@ -219,24 +220,6 @@ def test_a_small_vocabulary_is_tried_with_two_word_clusters():
     assert {row["n_word_clusters"] for row in model.choice_} == {2}
 
 
-def test_a_class_that_the_printed_map_leaves_out_is_named(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = rng.poisson(0.5, size=(40, 20)) + np.eye(2, 20, dtype=int)[np.arange(40) % 2]
-    y = np.array([*("ab" * 10), *[None] * 20], dtype=object)
-    one_to_one = CoClusteringClassifier(refine=None, random_state=0).fit(X, y)
-    divergence = np.array([[1.0, 1.0], [2.0, 2.0]])
-    monkeypatch.setattr(classifier, "match_clusters", lambda *tables, **more: (np.arange(2), divergence))
-    monkeypatch.setattr(classifier, "spread_divergence", lambda *tables, **more: np.zeros(2))
-    model = CoClusteringClassifier(refine=None, match="printed", random_state=0)
-    with pytest.warns(IsthmusWarning, match="left 1 of 2 classes without documents") as caught:
-        model.fit(X, y)
-    assert caught[0].message.code == "fallback"
-    assert set(one_to_one.transduction_[20:]) == {"a", "b"}
-    assert set(model.transduction_[20:]) == {"a"}
-    assert set(model.predict(X)) == {"a"}
-    np.testing.assert_allclose(model.predict_proba(X), np.array([[1.0, 0.0]] * 40), atol=1e-12)
-
-
 def test_a_source_alone_may_have_a_class_without_words_but_not_only_such():
     X = np.array([[2, 0], [1, 1], [0, 0], [0, 0]])
     model = CoClusteringClassifier(random_state=0).fit(X, ["a", "a", "b", "b"])
@@ -244,16 +227,6 @@ def test_a_source_alone_may_have_a_class_without_words_but_not_only_such():
     with pytest.raises(DataError, match="No row holds a word") as caught:
         CoClusteringClassifier(random_state=0).fit(np.zeros((4, 2)), ["a", "a", "b", "b"])
     assert caught.value.code == "empty-class"
-
-
-def test_five_of_many_classes_that_are_left_out_are_named():
-    model = CoClusteringClassifier()
-    model.classes_, model.cluster_classes_ = np.array([*"abcdefgh"]), np.zeros(8, dtype=int)
-    with pytest.warns(IsthmusWarning) as caught:
-        model._warn_of_unused_classes()
-    said = str(caught[0].message)
-    assert "left 7 of 8 classes" in said
-    assert "('b', 'c', 'd', 'e', 'f')" in said, said
 
 
 @pytest.mark.parametrize("given", ["n_word_clusters", "trade_off"])

@@ -271,27 +271,6 @@ def test_a_loss_without_bound_is_cut():
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_rows_that_move_from_class_to_class(seed):
-    X, indptr, indices, counts, rng = rows_of(seed)
-    before, after = rng.integers(-1, 3, X.shape[0]), rng.integers(0, 3, X.shape[0])
-
-    def table_of(labels):
-        table = np.zeros((X.shape[1], 3), np.int64)
-        block_kernels.add_under(indptr, indices, counts, labels, table)
-        assert table.tolist() == (X.T @ (labels[:, None] == np.arange(3))).tolist()
-        return table
-
-    table = table_of(before)
-    places, values = cocc_kernels.list_moves(indptr, indices, counts, before, after, 3)
-    np.add.at(table.reshape(-1), places, values)
-    assert table.tolist() == table_of(after).tolist()
-    assert len(places) == sum(
-        (indptr[i + 1] - indptr[i]) * (2 if before[i] >= 0 else 1)
-        for i in range(len(before)) if before[i] != after[i]
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("seed", SEEDS)
 def test_products_in_fixed_point(seed):
     X, indptr, indices, _, rng = rows_of(seed)
     values, rows, out = rng.random(len(indices)) + 0.1, rng.normal(size=(X.shape[0], 2)), np.zeros((7, 2), np.int64)

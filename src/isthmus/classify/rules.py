@@ -16,7 +16,7 @@ from scipy.special import expit, logsumexp
 
 from isthmus._math.rows import row_blocks, softmax, unit_rows
 from isthmus.classify.centroids import CentredRows
-from isthmus.classify.cocc.blocks import Weigher, per_length, score_rows
+from isthmus.classify.cocc.blocks import per_length, score_rows
 from isthmus.features.blocks import RowBlock
 from isthmus.features.gram import ngram_gram
 from isthmus.features.ngrams import encode_texts
@@ -74,36 +74,22 @@ class CentroidRule:
 
 @dataclass(frozen=True)
 class CoClusterRule:
-    """Tables, or centroids, of a co-clustering."""
+    """Tables or centroids of a co-clustering, a column per class."""
 
-    weighting: str
-    bits: int
     word_scores: np.ndarray
     word_weights: np.ndarray | None
     length_power: float
     power: float
-    columns: np.ndarray  # class that each column of scores stands for
-    n_classes: int
 
     def scores(self, X: Any) -> np.ndarray:
         return self.of_rows(RowBlock.of(sp.csr_matrix(X)))
 
     def of_rows(self, rows: RowBlock) -> np.ndarray:
-        return self.by_class(self.power * per_length(*self.raw(rows), self.length_power))
+        return self.power * per_length(*self.raw(rows), self.length_power)
 
     def raw(self, rows: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of clusters, as they are before any factor, and the rows' sums."""
-        return score_rows(rows, Weigher(self.weighting, self.bits), self.word_scores, self.word_weights)
-
-    def by_class(self, scores: np.ndarray) -> np.ndarray:
-        """Scores of clusters as scores of classes: of a class with several clusters the best one counts."""
-        if np.array_equal(self.columns, np.arange(self.n_classes)):
-            return scores
-        # A class without a cluster: far below the others, and finite.
-        found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, self.n_classes, axis=1)
-        for column, code in enumerate(self.columns):
-            found[:, code] = np.maximum(found[:, code], scores[:, column])
-        return found
+        """Return scores of classes before any factor, and the rows' sums."""
+        return score_rows(rows, self.word_scores, self.word_weights)
 
 
 @dataclass(frozen=True)

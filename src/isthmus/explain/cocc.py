@@ -106,7 +106,7 @@ def document_table(
     parts = document_contributions(model, row)
     # The columns are centroids of the classes, or document clusters of which the printed map may give one class two:
     # then the best of them decides about the document.
-    classes = np.arange(len(model.classes_)) if model.word_weights_ is not None else model.cluster_classes_
+    classes = _cluster_classes(model)
     columns: dict[int, int] = {}
     for column in np.argsort(-parts.sum(axis=0), kind="stable").tolist():
         columns.setdefault(int(classes[column]), column)
@@ -173,8 +173,13 @@ def _target_only(model: CoCluster) -> np.ndarray:
 def _by_class(model: CoCluster) -> np.ndarray:
     """Return the target's table with the document clusters of a class added up."""
     table = np.zeros((len(model.target_table_), len(model.classes_)))
-    np.add.at(table.T, model.cluster_classes_, model.target_table_.T)
+    np.add.at(table.T, _cluster_classes(model), model.target_table_.T)
     return table
+
+
+def _cluster_classes(model: CoCluster) -> np.ndarray:
+    """Return the class of each document cluster; the printed map of the paper may give one class to two clusters."""
+    return getattr(model, "cluster_classes_", np.arange(len(model.classes_)))
 
 
 def _leaning(table: np.ndarray) -> np.ndarray:

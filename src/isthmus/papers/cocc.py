@@ -28,7 +28,8 @@ from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.cocc.blocks import SKETCH_WIDTH, per_length
-from isthmus.classify.cocc.steps import calibrate, group_words
+from isthmus.classify.cocc.classifier import calibrate
+from isthmus.classify.cocc.co_clustering import group_words
 from isthmus.exceptions import DataError
 
 WORD_CLUSTERS = 64

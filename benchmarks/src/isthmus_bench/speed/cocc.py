@@ -14,9 +14,10 @@ import scipy.sparse as sp
 
 from isthmus._math.information import mutual_information, safe_log
 from isthmus._utils import one_blas_thread
-from isthmus.classify.cocc.blocks import problem_in_memory
+from isthmus.classify.cocc.blocks import Problem
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
-from isthmus.classify.cocc.co_clustering import co_cluster, document_logs, smooth_source
+from isthmus.classify.cocc.co_clustering import CoClustering, document_logs, smooth_source
+from isthmus.features.blocks import MemoryPasses
 from isthmus.methods import make_method
 from isthmus_bench.engine.suite import SpeedCase
 from isthmus_bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE
@@ -41,10 +42,8 @@ def _start(n: int, d: int, per_row: int, k: int):
     X, labels = synthetic(n, d, per_row)
     rng = np.random.default_rng(1)
     documents = np.where(rng.random(n) < 0.25, 1 - labels, labels)
-    source = smooth_source(
-        np.asarray(synthetic(2000, d, per_row, seed=2)[0].sum(axis=0)).reshape(-1, 1) * rng.random((d, 2))
-    )
-    return X, source, documents, rng.integers(k, size=d)
+    counts = np.asarray(synthetic(2000, d, per_row, seed=2)[0].sum(axis=0)).reshape(-1, 1) * rng.random((d, 2))
+    return X, counts, documents, rng.integers(k, size=d)
 
 
 # -- peers ------------------------------------------------------------------------------------------------------------
@@ -169,26 +168,31 @@ def _keep_ties(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 @one_blas_thread()  # of both sides: threads that wait for each other would count as work
 def _compare(peer_class, name: str, n: int, d: int, per_row: int, k: int, rounds: int, *, whole: bool = False) -> dict:
     """CPU seconds (other work on the machine then matters less) of the same iterations from the same start."""
-    X, source, documents, words = _start(n, d, per_row, k)
-    warm = problem_in_memory(X, source.shape[1])  # compile before the clock starts; small inputs compile nothing
-    co_cluster(warm.target, source, warm.placed(documents), words, k, max_iter=rounds)
+    X, counts, documents, words = _start(n, d, per_row, k)
+    source = smooth_source(counts)
+
+    def start() -> CoClustering:
+        problem = Problem(MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(source.shape[1])))
+        problem.class_counts = counts.T
+        return CoClustering(problem, problem.placed(documents), words, k, trade_off=0.25, smoothing=0.3)
+
+    start().run(rounds)  # compile before the clock starts
     began = time.process_time()
-    problem = problem_in_memory(X, source.shape[1])
-    placed = problem.placed(documents)
+    ours = start()
     if not whole:  # what is made once is not part of an iteration
         began = time.process_time()
-    ours = co_cluster(problem.target, source, placed, words, k, max_iter=rounds)
+    ours.run(rounds)
     ours_s = time.process_time() - began
     began = time.process_time()
-    peer = peer_class(X, source, k, 0.25, 0.3)
+    peer = peer_class(CoClusteringClassifier().weigh(X), source, k, 0.25, 0.3)
     if not whole:  # what is made once is no part of an iteration
         began = time.process_time()
     z, w = documents, words
     for _ in range(ours.n_iter):
         z, w = peer.iterate(z, w)
     peer_s = time.process_time() - began
-    constant = ours.objective + mutual_information(ours.target_table) + 0.25 * mutual_information(ours.source_table)
-    difference = abs(ours.objective - (constant + peer.objective(w, peer.word_documents(z))))
+    constant = ours.history[-1] + mutual_information(ours.target_table) + 0.25 * mutual_information(ours.source_table)
+    difference = abs(ours.history[-1] - (constant + peer.objective(w, peer.word_documents(z))))
     share = 1 if whole else ours.n_iter
     return {
         "ours_s": ours_s / share,

@@ -1,15 +1,12 @@
-"""What co-clustering asks of documents, by passes over their blocks; rows in memory are the case of one block a side.
+"""Statistics of blocks of documents for co-clustering, and the problem that they add up to.
 
-Word × cluster tables travel, the documents' clusters never do: they are kept with the block, and a step adds up only
-what moved. All that is added up is an integer, so that neither the cut into blocks nor the order matters.
+Tables of words travel between blocks, the clusters of documents do not: a block keeps them, and a step sends the change
+of the table. All sums are sums of integers, so neither the cut into blocks nor their order changes a result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,131 +15,94 @@ from scipy.special import xlogy
 from isthmus._math.content import content_noise
 from isthmus._math.information import naive_bayes_scores
 from isthmus._math.rows import unit_rows
-from isthmus.classify.cocc.kernels import add_products, best_places, list_moves
-from isthmus.features.block_kernels import add_under
-from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock, add_tuples
+from isthmus.features.blocks import Block, Passes, RowBlock, add_tuples
 
-SKETCH_WIDTH = 24
-_MOST_BITS = 40
-_LARGEST_TABLE = 1_000_000  # counts up to which logarithms are looked up
+SKETCH_WIDTH = 24  # dimensions of a word's vector when word clusters start
+ONE = 2.0**32  # steps per unit of weight: sums of up to 2³¹ units fit 64-bit integers
+_COARSE = ONE / 64  # steps of sums that grow with the logarithm of a sum
 
 
-@dataclass(frozen=True)
-class Weigher:
-    """Entries as whole numbers of 2 to the power of -``bits``: the counts themselves, or log(1 + count)."""
+def weight_steps(rows: RowBlock) -> np.ndarray:
+    """Return log(1 + count) of each entry in whole steps of 1/``ONE``.
 
-    weighting: str = "log"
-    bits: int = _MOST_BITS
-
-    @property
-    def one(self) -> float:
-        return 2.0**self.bits
-
-    def plain(self, rows: RowBlock) -> np.ndarray:
-        return rows.counts.astype(np.float64) if self.weighting == "counts" else np.log1p(rows.counts)
-
-    def steps(self, rows: RowBlock) -> np.ndarray:
-        return _made_once(rows, self, lambda: self._round(rows))
-
-    def values(self, rows: RowBlock) -> np.ndarray:
-        return _made_once(rows, (self, "values"), lambda: self.steps(rows) / self.one)
-
-    def units(self, rows: RowBlock, idf: np.ndarray) -> np.ndarray:
-        """The weights times ``idf``, rows of length one, as whole numbers."""
-        return _made_once(rows, (self, "units"), lambda: self._unit_steps(rows, idf))
-
-    def _round(self, rows: RowBlock) -> np.ndarray:
-        most = rows.counts.max(initial=1)
-        whole = rows.counts.astype(np.int64)
-        if self.weighting == "counts" or most > _LARGEST_TABLE or np.any(whole != rows.counts):
-            return np.rint(self.plain(rows) * self.one).astype(np.int64)
-        levels = [round(float(np.log1p(number)) * self.one) for number in range(int(most) + 1)]
-        return np.array(levels, dtype=np.int64)[whole]
-
-    def _unit_steps(self, rows: RowBlock, idf: np.ndarray) -> np.ndarray:
-        lengths = np.maximum(row_lengths(rows, self.values(rows), idf), 1e-300)
-        units = self.values(rows) * idf[rows.indices] / np.repeat(lengths, np.diff(rows.indptr))
-        return np.rint(units * self.one).astype(np.int64)
+    The logarithm prevents that one long repetitive document founds a cluster of its own.
+    """
+    if "steps" not in rows.derived:
+        rows.derived["steps"] = np.rint(np.log1p(rows.counts) * ONE).astype(np.int64)
+    return rows.derived["steps"]
 
 
-def _made_once(rows: RowBlock, key: Any, make: Callable[[], np.ndarray]) -> np.ndarray:
-    if key not in rows.derived:
-        rows.derived[key] = make()
-    return rows.derived[key]
+def weights_of(rows: RowBlock) -> np.ndarray:
+    """Return log(1 + count) of each entry, rounded to whole steps."""
+    if "weights" not in rows.derived:
+        rows.derived["weights"] = weight_steps(rows) / ONE
+    return rows.derived["weights"]
 
 
-def row_lengths(rows: RowBlock, values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Length of each row with its entries multiplied by the weights of their columns."""
-    return np.sqrt(rows.matrix(values**2) @ weights**2)
+def unit_steps(rows: RowBlock, idf: np.ndarray) -> np.ndarray:
+    """Return the weights times ``idf`` in rows of length one, in whole steps."""
+    if "units" not in rows.derived:
+        lengths = np.maximum(row_lengths(rows, idf), 1e-300)
+        units = weights_of(rows) * idf[rows.indices] / np.repeat(lengths, np.diff(rows.indptr))
+        rows.derived["units"] = np.rint(units * ONE).astype(np.int64)
+    return rows.derived["units"]
 
 
-# -- statistics of a block ---------------------------------------------------------------------------------------------
+def row_lengths(rows: RowBlock, factors: np.ndarray) -> np.ndarray:
+    """Return the length of each row of weights after its columns are multiplied by ``factors``."""
+    return np.sqrt(rows.matrix(weights_of(rows) ** 2) @ factors**2)
 
 
-def total_weight(block: Block, weighting: str) -> int:
-    """An upper bound of the weight of all entries: no sum of them is larger."""
-    return int(np.ceil(Weigher(weighting).plain(block.rows)).sum())
+def table_change(
+    rows: RowBlock, steps: np.ndarray, before: np.ndarray, after: np.ndarray, n_classes: int
+) -> sp.csr_matrix:
+    """Return what rows that move between classes change in a table of classes × words, as integers.
+
+    Class -1 is outside of the table.
+    """
+    moved = np.flatnonzero(before != after)
+    came, left = moved[after[moved] >= 0], moved[before[moved] >= 0]
+    signs = np.repeat(np.array([1, -1], dtype=np.int64), [len(came), len(left)])
+    places = np.concatenate([after[came], before[left]]), np.concatenate([came, left])
+    members = sp.csr_matrix((signs, places), shape=(n_classes, len(rows)))
+    return members @ sp.csr_matrix((steps, rows.indices, rows.indptr), (len(rows), rows.n_columns))
 
 
-def class_table(block: Block, weigher: Weigher, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Words × classes of a source block, and its documents per class."""
+def class_table(block: Block, n_classes: int) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Return classes × words of a source block, and its documents per class."""
     rows, codes = block.rows, block.codes
-    table = np.zeros((rows.n_columns, n_classes), dtype=np.int64)
-    add_under(rows.indptr, rows.indices, weigher.steps(rows), codes, table)
+    table = table_change(rows, weight_steps(rows), np.full(len(rows), -1), codes, n_classes)
     return table, np.bincount(codes[codes >= 0], minlength=n_classes)
 
 
-def word_totals(block: Block, weigher: Weigher) -> tuple[np.ndarray, np.ndarray]:
-    """Weight of every word in a block, and what its documents' own information needs, in units of 2⁶ steps."""
+def word_totals(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return the steps of every word, and Σ v·log v over the entries and over the documents in coarse steps."""
     rows = block.rows
-    totals = np.zeros((rows.n_columns, 1), dtype=np.int64)
-    add_under(rows.indptr, rows.indices, weigher.steps(rows), np.zeros(len(rows), dtype=np.int32), totals)
-    values = weigher.values(rows)
+    nowhere = np.full(len(rows), -1)
+    steps = table_change(rows, weight_steps(rows), nowhere, np.zeros_like(nowhere), 1).toarray()[0]
+    values = weights_of(rows)
     sums = rows.matrix(values) @ np.ones(rows.n_columns)
-    own = [np.rint(xlogy(part, part) * (weigher.one / 64)).astype(np.int64).sum() for part in (values, sums)]
-    return totals[:, 0], np.array(own, dtype=np.int64)
+    own = [np.rint(xlogy(part, part) * _COARSE).astype(np.int64).sum() for part in (values, sums)]
+    return steps, np.array(own)
 
 
-def sketch_block(block: Block, weigher: Weigher, seed: int, words: np.ndarray | None) -> np.ndarray:
-    """Sum over documents of their vectors, for each word: random ones first, then the mean of their words' vectors."""
+def sketch_block(block: Block, seed: int, words: np.ndarray | None) -> np.ndarray:
+    """Return for each word the sum of its documents' vectors: random ones first, then the means of their words."""
+    from isthmus.classify.cocc.kernels import add_products
+
     rows = block.rows
-    values = weigher.values(rows)
+    matrix = rows.matrix(weights_of(rows))
     if words is None:
-        vectors = content_noise(rows.matrix(weigher.plain(rows)), SKETCH_WIDTH, np.random.default_rng(seed))
+        vectors = content_noise(rows.matrix(np.log1p(rows.counts)), SKETCH_WIDTH, np.random.default_rng(seed))
     else:
-        vectors = unit_rows(rows.matrix(values) @ words)
+        vectors = unit_rows(matrix @ words)
     out = np.zeros((rows.n_columns, SKETCH_WIDTH), dtype=np.int64)
-    add_products(rows.indptr, rows.indices, values, vectors, weigher.one / 16, out)
+    add_products(rows.indptr, rows.indices, matrix.data, vectors, ONE / 16, out)
     return out
 
 
-@dataclass(frozen=True)
-class ByScores:
-    """Places a document by scores of its terms, or of the groups that they are in; on a tie it stays where it was."""
-
-    scores: np.ndarray
-    bias: np.ndarray
-    groups: np.ndarray | None = None
-
-    def labels(self, block: Block, values: np.ndarray, before: np.ndarray) -> np.ndarray:
-        labels = before.copy()
-        best_places(block.rows.indptr, block.rows.indices, values, self.scores, self.bias, labels, self.groups)
-        return labels
-
-
-@dataclass(frozen=True)
-class ByClusters:
-    """Places a document in the class of the cluster that it was kept in."""
-
-    name: str
-    mapping: np.ndarray
-
-    def labels(self, block: Block, values: np.ndarray, before: np.ndarray) -> np.ndarray:
-        return self.mapping[kept_labels(block, self.name)].astype(np.int32)
-
-
 def kept_labels(block: Block, name: str | None) -> np.ndarray:
-    """Where the documents of a block were placed under this name; -1 under none."""
+    """Return the clusters that the block keeps under this name; -1 for every document if the name is None."""
     if name is None:
         return np.full(len(block.rows), -1, dtype=np.int32)
     held = block.kept(name)
@@ -150,241 +110,147 @@ def kept_labels(block: Block, name: str | None) -> np.ndarray:
     return held["labels"]
 
 
-@dataclass
-class TableChange:
-    """What is added to a terms × classes table: a table, and single places with their values."""
-
-    shape: tuple[int, int]
-    table: np.ndarray | None = None
-    places: list[np.ndarray] = field(default_factory=list)
-    values: list[np.ndarray] = field(default_factory=list)
-
-    def __add__(self, other: TableChange) -> TableChange:
-        total = self.table if other.table is None else other.table
-        if self.table is not None and other.table is not None:
-            total = self.table + other.table
-        return TableChange(self.shape, total, self.places + other.places, self.values + other.values).shortened()
-
-    def shortened(self) -> TableChange:
-        """As a table alone where the places take more room than one."""
-        if 2 * sum(map(len, self.places)) <= self.shape[0] * self.shape[1]:
-            return self
-        return TableChange(self.shape, self.added_to(np.zeros(self.shape, dtype=np.int64)))
-
-    def added_to(self, table: np.ndarray) -> np.ndarray:
-        """The table with the change; ``table`` itself stays."""
-        total = table.copy() if self.table is None else table + self.table
-        for places, values in zip(self.places, self.values, strict=True):
-            if len(places):  # late in a search no document moves
-                at = np.zeros_like(places), places  # scipy adds places up in a tenth of the time of np.add.at
-                total += sp.coo_matrix((values, at), shape=(1, total.size)).toarray().reshape(total.shape)
-        return total
-
-
 def move_documents(
-    block: Block, weigher: Weigher, by: Any, n_classes: int, before: str | None, after: str, idf: np.ndarray | None
-) -> tuple[TableChange, np.ndarray, int]:
-    """Place the documents of a block, keep where; what that changes, the documents of each class, how many moved.
+    block: Block,
+    scores: np.ndarray | None,
+    bias: np.ndarray | None,
+    groups: np.ndarray | None,
+    names: tuple[str | None, str],
+    counted: bool,
+    n_classes: int,
+    idf: np.ndarray | None,
+) -> tuple[sp.csr_matrix, np.ndarray, int]:
+    """Move documents to the cluster of the largest ``bias + Σ weight · scores[word]``; a tie changes nothing.
 
-    Few documents move late in a search, so the change to the table travels, not the table. Places ``before`` (None if
-    there were none) and ``after`` are kept apart, so that a repeated step gives the same. With ``idf`` the table holds
-    tf-idf of length one.
+    ``names`` are those of the present and of the new clusters. They differ, so that a repeated step gives the same
+    result. Without ``scores`` the clusters do not change. ``counted`` tells whether the table has the documents under
+    their present clusters. With ``idf``, the table holds tf-idf rows of length one. With ``groups``, a word has the
+    scores of its group.
+
+    Returns
+    -------
+    tuple
+        The change of the table, the documents of each cluster, and the number of documents that moved.
     """
+    from isthmus.classify.cocc.kernels import best_places
+
     rows = block.rows
-    old = kept_labels(block, before)
-    labels = by.labels(block, weigher.values(rows), old)
-    block.keep(after, {"labels": labels})
-    weights = weigher.steps(rows) if idf is None else weigher.units(rows, idf)
-    moved = old != labels
-    shape = rows.n_columns, n_classes
-    if 4 * np.diff(rows.indptr)[moved].sum() > shape[0] * shape[1]:  # a table is shorter than places left and reached
-        gained, lost = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-        add_under(rows.indptr, rows.indices, weights, np.where(moved, labels, -1), gained)
-        add_under(rows.indptr, rows.indices, weights, np.where(moved, old, -1), lost)
-        change = TableChange(shape, gained - lost)
-    else:
-        places, values = list_moves(rows.indptr, rows.indices, weights, old, labels, n_classes)
-        change = TableChange(shape, None, [places], [values])
-    return change, np.bincount(labels, minlength=n_classes), int(np.sum(moved))
+    old = kept_labels(block, names[0])
+    labels = old.copy()
+    if scores is not None:
+        bias = np.zeros(n_classes) if bias is None else bias
+        best_places(rows.indptr, rows.indices, weights_of(rows), scores, bias, labels, groups)
+    block.keep(names[1], {"labels": labels})
+    steps = weight_steps(rows) if idf is None else unit_steps(rows, idf)
+    change = table_change(rows, steps, old if counted else np.full_like(old, -1), labels, n_classes)
+    return change, np.bincount(labels, minlength=n_classes), int(np.sum(old != labels))
 
 
 def score_rows(
-    rows: RowBlock, weigher: Weigher, word_scores: np.ndarray, word_weights: np.ndarray | None
+    rows: RowBlock, word_scores: np.ndarray, word_weights: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of rows, one column per class, and the rows' sums.
+    """Return scores of rows, one column per class, and the rows' sums of weights.
 
-    Without ``word_weights``: Σ value · log p(ŵ|d̂), what the document step maximises. With them, cosines:
-    ``word_scores`` are then weighted centroids.
+    Without ``word_weights`` the scores are Σ weight · log p(ŵ|d̂), which the document step maximises. With them they are
+    cosines, and ``word_scores`` are weighted centroids.
     """
-    values = weigher.values(rows)
-    scores = rows.matrix(values) @ word_scores
+    matrix = rows.matrix(weights_of(rows))
+    scores = matrix @ word_scores
     if word_weights is not None:
-        lengths = row_lengths(rows, values, word_weights)
+        lengths = row_lengths(rows, word_weights)
         scores /= np.where(lengths > 0, lengths, 1.0)[:, None]
-    return scores, rows.matrix(values) @ np.ones(rows.n_columns)
+    return scores, matrix @ np.ones(rows.n_columns)
 
 
 def per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
-    """Scores divided by a power of the documents' lengths: words of one document are not independent witnesses."""
+    """Return scores divided by a power of the documents' lengths: the words of a document are not independent."""
     return scores / (np.maximum(lengths, 1.0) ** power)[:, None]
 
 
-# -- what the search works on ------------------------------------------------------------------------------------------
+class Documents:
+    """Target documents in clusters that the blocks keep; ``table`` has the sums of their rows, clusters × words."""
 
+    def __init__(self, problem: Problem, name: str | None, *, idf: np.ndarray | None = None):
+        self.problem, self.name, self.idf = problem, name, idf
+        self.table = np.zeros((problem.n_classes, problem.n_words), dtype=np.int64)
+        self._shared = name  # other searches start from it
 
-@dataclass
-class TargetTotals:
-    word_totals: np.ndarray
-    n_rows: int
-    information: float  # I(D;W)
-
-    @property
-    def total(self) -> float:
-        return float(self.word_totals.sum())
-
-
-class KeptDocuments:
-    """Documents under labels that the blocks keep under ``name``; ``table``: words × labels, in fixed point."""
-
-    def __init__(self, problem: Problem, name: str, table: np.ndarray):
-        self.problem = problem
-        self.name = name
-        self.table = table
+    def copy(self) -> Documents:
+        """Return the same documents, for one of several searches."""
+        own = Documents(self.problem, self.name, idf=self.idf)
+        own.table = self.table
+        return own
 
     @property
     def sums(self) -> np.ndarray:
-        return self.table / self.problem.weigher.one
+        return self.table / ONE
 
     @property
     def labels(self) -> np.ndarray:
-        return kept_labels(self.problem.sample, self.name)
+        """Clusters of the target's sample; in memory these are all documents."""
+        return kept_labels(self.problem.passes.target_sample, self.name)
 
-
-class PlacedDocuments(KeptDocuments):
-    def __init__(self, problem: Problem, name: str, table: np.ndarray, runs: Any = None):
-        super().__init__(problem, name, table)
-        self._runs = runs or count(1)
-        self._first = name
-        self._run = 0
-        self._step = 0
-
-    def copy(self) -> PlacedDocuments:
-        own = PlacedDocuments(self.problem, self.name, self.table, self._runs)
-        own._run = next(self._runs)
-        return own
-
-    def move(self, words: np.ndarray, logs: np.ndarray) -> int:
-        self._step += 1
-        before, after = self.name, f"placed-{self._run}-{self._step}"
-        groups = words.astype(np.min_scalar_type(len(logs)))  # short numbers stay in the fastest memory
-        by = ByScores(logs, np.zeros(logs.shape[1]), groups)
-        phase = f"co-clustering, run {self._run}, step {self._step}"
-        change, _, moved = self.problem.move(by, before, after, phase=phase)
-        if before != self._first:
-            self.problem.passes.forget(before)
-        self.table, self.name = change.added_to(self.table), after
-        return moved
-
-
-class SettlingDocuments(KeptDocuments):
-    """Documents that settle at the centroids of their classes: tf-idf rows of length one, added up by class."""
-
-    def __init__(self, problem: Problem, placed: PlacedDocuments, mapping: np.ndarray, idf: np.ndarray):
-        super().__init__(problem, "", np.zeros_like(placed.table))
-        self.idf = idf
-        self._step = 0
-        self._place(ByClusters(placed.name, mapping))
-
-    def mean_cosine(self, centroids: np.ndarray) -> float:
-        return float((self.sums * centroids).sum() / max(1, self.problem.target.n_rows))
-
-    def compactness(self) -> float:
-        """Mean cosine with the classes' own centroids: for unit rows the lengths of their sums."""
-        return float(np.sqrt((self.sums**2).sum(axis=0)).sum() / max(1, self.problem.target.n_rows))
-
-    def move(self, centroids: np.ndarray) -> int:
-        scores = np.ascontiguousarray(centroids * self.idf[:, None])
-        before = self.name
-        self._step += 1
-        moved = self._place(ByScores(scores, np.zeros(scores.shape[1])))
-        self.problem.passes.forget(before)
-        return moved
-
-    def _place(self, by: Any) -> int:
-        before, self.name = self.name or None, f"settled-{self._step}"
-        phase = f"settling, round {self._step}"
-        change, self.sizes, moved = self.problem.move(by, before, self.name, phase=phase, idf=self.idf)
-        self.table = change.added_to(self.table)
+    def move(
+        self,
+        scores: np.ndarray | None,
+        bias: np.ndarray | None = None,
+        groups: np.ndarray | None = None,
+        *,
+        counted: bool = True,
+        phase: str = "placing documents",
+    ) -> int:
+        """Take the step of :func:`move_documents` in every block; return how many documents moved."""
+        passes, names = self.problem.passes, (self.name, f"placed-{next(self.problem.numbers)}")
+        arguments = scores, bias, groups, names, counted, self.problem.n_classes, self.idf
+        change, self.sizes, moved = passes.sum(move_documents, "target", *arguments, phase=phase, add=add_tuples)
+        if self.name is not None and self.name != self._shared:
+            passes.forget(self.name)
+        self.table, self.name = self.table + change.toarray(), names[1]
         return moved
 
 
 class Problem:
-    """All that co-clustering needs of both domains; ``fixed``: without a target, the source's classes are clusters."""
+    """All that co-clustering needs of both domains: sums over blocks."""
 
-    def __init__(self, passes: Passes, weighting: str = "log", *, fixed: bool = False):
+    def __init__(self, passes: Passes):
         self.passes = passes
-        self.fixed = fixed
+        self.numbers = count(1)  # of the steps, for the names under which blocks keep clusters
         self.n_words, self.n_classes = passes.n_columns, len(passes.classes)
-        self._side, self._both = ("source", "source") if fixed else ("target", "both")
-        largest = passes.sum(total_weight, self._both, weighting, phase="weighing words")
-        self.weigher = Weigher(weighting, min(_MOST_BITS, 62 - int(largest).bit_length()))
-        arguments = self.weigher, self.n_classes
         phase = "counting words per class"
-        self.class_table, documents = passes.sum(class_table, "source", *arguments, phase=phase, add=add_tuples)
-        self.class_counts, self.priors = self.class_table / self.weigher.one, documents.astype(float)
-        self.target = self._totals()
-
-    @property
-    def sample(self) -> Block:
-        return self.passes.sample if self.fixed else self.passes.target_sample
-
-    def _totals(self) -> TargetTotals:
-        phase = "counting words of the target"
-        steps, own = self.passes.sum(word_totals, self._side, self.weigher, phase=phase, add=add_tuples)
-        totals = steps / self.weigher.one
-        n_rows = self.passes.n_source if self.fixed else self.passes.n_target
-        total, words = float(totals.sum()), totals[totals > 0]
-        information = 0.0
-        if total > 0:
+        table, self.priors = passes.sum(class_table, "source", self.n_classes, phase=phase, add=add_tuples)
+        self.class_counts = table.toarray() / ONE  # classes × words
+        steps, own = passes.sum(word_totals, "target", phase="counting words of the target", add=add_tuples)
+        self.word_totals = steps / ONE
+        self.total = float(self.word_totals.sum())
+        self.information = 0.0  # I(D;W) of the target
+        if self.total > 0:
             # Σ p log p(d,w)/(p(d)p(w)) with p = v/total; the three terms differ in how often log(total) enters.
-            documents = float(own[0] - own[1]) / (self.weigher.one / 64)
-            information = (documents - float(words @ np.log(words))) / total + float(np.log(total))
-        return TargetTotals(totals, n_rows, max(0.0, information))
+            found = float(own[0] - own[1]) / _COARSE - float(xlogy(self.word_totals, self.word_totals).sum())
+            self.information = max(0.0, found / self.total + float(np.log(self.total)))
 
     def sketch(self, rng: np.random.Generator) -> np.ndarray:
-        """A short unit vector per word; words of similar document profiles point the same way.
+        """Return a short unit vector per word; words of similar document profiles have similar vectors.
 
         One step of subspace iteration: documents start with random numbers drawn from their contents, give words a
         first vector, and become the mean of their words; words become the sum of their documents.
         """
         seed, words = int(rng.integers(2**63)), None
         for _ in range(2):
-            sums = self.passes.sum(sketch_block, self._both, self.weigher, seed, words, phase="sketching words")
-            words = unit_rows(sums / (self.weigher.one / 16))
+            words = unit_rows(self.passes.sum(sketch_block, "both", seed, words, phase="sketching words") / (ONE / 16))
         assert words is not None
-        # The common direction is what all documents share; without it the cosine tells topics apart.
+        # All documents share the common direction; without it the cosine distinguishes topics.
         return unit_rows(words - words.mean(axis=0))
 
-    def start(self) -> PlacedDocuments:
-        """Documents placed by naive Bayes of the source."""
-        if self.fixed:
-            return self.placed(self.sample.codes)
-        return self._place(ByScores(*naive_bayes_scores(self.class_counts, self.priors)))
+    def start(self) -> Documents:
+        """Return the documents in the classes that naive Bayes of the source gives them."""
+        documents = Documents(self, None)
+        scores, bias = naive_bayes_scores(self.class_counts.T, self.priors.astype(float))
+        documents.move(scores, bias)
+        return documents.copy()
 
-    def placed(self, labels: np.ndarray) -> PlacedDocuments:
-        self.sample.keep("given", {"labels": np.asarray(labels, dtype=np.int32)})
-        return self._place(ByClusters("given", np.arange(self.n_classes)))
-
-    def _place(self, by: Any) -> PlacedDocuments:
-        change, *_ = self.move(by, None, "placed-start", phase="placing documents")
-        return PlacedDocuments(self, "placed-start", change.added_to(np.zeros_like(self.class_table)))
-
-    def move(self, by: Any, before: str | None, after: str, *, phase: str, idf: np.ndarray | None = None) -> Any:
-        arguments = self.weigher, by, self.n_classes, before, after, idf
-        return self.passes.sum(move_documents, self._side, *arguments, phase=phase, add=add_tuples)
-
-
-def problem_in_memory(X: sp.csr_matrix, n_classes: int, weighting: str = "counts") -> Problem:
-    """Rows of a target alone, whose clusters and source tables come from elsewhere."""
-    passes = MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(n_classes))
-    return Problem(passes, weighting)
+    def placed(self, labels: np.ndarray) -> Documents:
+        """Return the documents of a target in memory in given clusters."""
+        self.passes.target_sample.keep("given", {"labels": np.asarray(labels, dtype=np.int32)})
+        documents = Documents(self, "given")
+        documents.move(None, counted=False)
+        return documents.copy()

@@ -2,39 +2,76 @@
 
 from __future__ import annotations
 
+from itertools import product
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, Interval, StrOptions, parameter, parameters
+from isthmus._math.calibration import fit_temperature
+from isthmus._math.rows import unit_rows
 from isthmus._progress import progress
-from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.classify.cocc.blocks import Problem, SettlingDocuments, score_rows
-from isthmus.classify.cocc.co_clustering import (
-    CoClustering,
-    co_cluster,
-    document_logs,
-    match_clusters,
-    smooth_source,
-    spread_divergence,
-)
-from isthmus.classify.cocc.steps import calibrate, choose_setting, group_words, refine_by_centroids
+from isthmus.classify.cocc.blocks import Documents, Problem, per_length, score_rows, weights_of
+from isthmus.classify.cocc.co_clustering import CoClustering, document_logs, group_words, match_clusters
 from isthmus.classify.rules import CoClusterRule
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
 
 DEFAULT_WORD_CLUSTERS = 64
 DEFAULT_TRADE_OFF = 0.25
-_ENOUGH = 100  # documents of a sample from which scores are calibrated
+WORD_CLUSTERS = (16, 64, 256)  # "auto" compares these
+TRADE_OFFS = (0.0625, 0.25, 1.0, 4.0)
+_ITERATIONS = 20  # enough to compare settings; the search itself runs to the end
+_SETTLING = 50  # passes over the documents after the search
+_LENGTH_POWERS = (0.0, 0.5, 1.0)
 
 
-@parameters
+def calibrate(scores: np.ndarray, lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
+    """Return the length power and the factor under which softmax of the scores is most likely for the source's labels.
+
+    Source documents took no part in finding the document clusters, so they serve as new ones. They come from the other
+    domain, which makes the estimate cautious.
+    """
+    fits = []
+    for power in _LENGTH_POWERS:
+        scaled = per_length(scores, lengths, power)
+        factor = fit_temperature(scaled, codes)
+        chances = softmax(factor * scaled)[np.arange(len(codes)), codes]
+        fits.append((-float(np.mean(np.log(chances + 1e-300))), power, factor))
+    return min(fits)[1:]
+
+
+def settle(documents: Documents) -> tuple[np.ndarray, list[float], str]:
+    """Move documents to the nearest centroid (tf-idf, cosine) of their clusters until none moves.
+
+    Co-clustering sees words through k clusters, and long documents weigh more; a document's own rare words, and equal
+    weight for every document, decide uncertain documents better. Stop if a cluster loses more than half of its
+    documents: the centroids then follow another division.
+
+    Returns
+    -------
+    tuple
+        The centroids (clusters × words), the mean cosine after every pass, and "converged", "max_iter" or "reverted".
+    """
+    before = documents.sizes
+    history: list[float] = []
+    for _ in range(_SETTLING):
+        centroids = unit_rows(documents.sums)
+        changed = documents.move(np.ascontiguousarray((centroids * documents.idf).T), phase="moving to centroids")
+        history.append(float((documents.sums * centroids).sum() / max(1, before.sum())))
+        if np.any(2 * documents.sizes < before):
+            return centroids, [], "reverted"
+        if not changed:
+            return centroids, history, "converged"
+    return unit_rows(documents.sums), history, "max_iter"
+
+
 class CoClusteringClassifier(TransferClassifier):
     """Co-clustering based classification (CoCC) of Dai, Xue, Yang and Yu (KDD 2007).
 
@@ -58,43 +95,22 @@ class CoClusteringClassifier(TransferClassifier):
     tol : float, default=1e-4
         A start ends when an iteration lowers the objective by less than this share of what all its iterations did; the
         start that is kept goes on until nothing moves.
-    smoothing : float or "laplace", default=0.3
-        Share of the target's mass that is held by average documents, one pinned to each cluster; keeps all tables
-        positive and the objective monotone. "laplace": one more occurrence of every word in every document cluster,
-        our reading of the paper's Laplace smoothing, which does not say what is smoothed.
-    first : {"words", "documents"}, default="words"
-        The step each iteration begins with; "documents" is the paper's order.
-    match : {"one-to-one", "printed"}, default="one-to-one"
-        How document clusters get their classes. "one-to-one": the assignment with the smallest sum of divergences.
-        "printed": the nearest class of each cluster by itself, as the paper prints it, which can give one class to
-        two clusters and leave a class without documents; a warning then names it.
-    weighting : {"log", "counts"}, default="log"
-        "log": a count v enters as log(1 + v), so that one long repetitive document cannot found a cluster of its own.
-        "counts": as given, as in the paper.
-    refine : {"centroids", None}, default="centroids"
-        "centroids": after co-clustering, documents settle at the nearest tf-idf centroid of their classes, which also
-        score new documents. None: the labels of the co-clustering, as in the paper.
+    smoothing : float, default=0.3
+        Share of the target's mass that average documents hold, one pinned to each cluster; it keeps all tables positive
+        and the objective monotone.
     random_state : int, RandomState or None, default=None
 
     Attributes
     ----------
     document_clusters_ : ndarray of int
-        Cluster of every fitted row, numbered by the class it is matched with one to one; -1 for source rows. With a
-        finish some documents end in another class than that of their cluster.
-    cluster_classes_ : ndarray of int
-        Position in ``classes_`` of each cluster's class: 0, 1, … unless ``match="printed"``.
-    score_classes_ : ndarray of int
-        The same of each column by which documents are scored: clusters, or classes once documents settled at these.
+        Document cluster of every fitted row, numbered by the class it is matched with one to one; -1 for source rows.
+        After the search documents move to the nearest centroid, so some labels differ from these clusters.
     word_clusters_ : ndarray of int
         Word cluster of every column.
     target_table_, source_table_ : ndarray of shape (k, n_classes)
         Joint distribution of word clusters with document clusters in the target, with classes in the source.
     target_words_, source_words_ : ndarray of shape (n_features, n_classes)
         The same for single words.
-    match_divergence_ : ndarray of shape (n_classes, n_classes)
-        Divergence D(ĝ(W|c) ‖ f̂(W|d̂)) of each class (row) from each document cluster (column, numbered as above).
-        Unless smoothed by "laplace", words and word clusters that the target lacks get a small floor, on which the
-        values depend.
     objective_ : float
         Information lost by the start that was kept.
     history_ : list of float
@@ -102,7 +118,7 @@ class CoClusteringClassifier(TransferClassifier):
     restart_histories_ : list of list of float
         The same for every start.
     refine_history_ : list of float
-        Mean cosine of the documents with their centroids after every pass of the finish; never falls.
+        Mean cosine of the documents with their centroids after every pass over them; it never falls.
     refine_condition_ : {"converged", "max_iter", "reverted", "off"}
         "reverted": a class would have lost more than half of its documents, so the co-clustering's labels were kept.
     n_iter_ : int
@@ -119,8 +135,9 @@ class CoClusteringClassifier(TransferClassifier):
 
     Notes
     -----
-    Documents start from naive Bayes trained on the source, words from their document profiles. New documents are
-    scored by the centroids, or by the document step with the fitted tables where there is no finish. Probabilities are
+    Documents start from naive Bayes trained on the source, words from their document profiles. A count v enters as
+    log(1 + v). After the search documents move to the nearest tf-idf centroid of their classes until none moves. The
+    centroids also score new documents; the fitted tables do where the centroids were reverted. Probabilities are
     softened by a factor fitted on the source documents, whose own clusters were never part of the search. "auto" tries
     3 numbers of word clusters and 4 values of λ and takes the setting whose document clusters are most compact: largest
     mean cosine of the documents with their clusters' tf-idf centroids. No label enters that choice.
@@ -141,87 +158,81 @@ class CoClusteringClassifier(TransferClassifier):
     """
 
     _row_kind = "counts"
-    n_word_clusters: int | str | None = parameter(FROM_1, StrOptions({"auto"}), None, default=None)
-    trade_off: float | str = parameter(NON_NEGATIVE, StrOptions({"auto"}), default=DEFAULT_TRADE_OFF)
-    n_init: int = parameter(FROM_1, default=5)
-    max_iter: int = parameter(FROM_1, default=100)
-    tol: float = parameter(Interval(Real, 0, 1, closed="left"), default=1e-4)
-    smoothing: float | str = parameter(Interval(Real, 0, 1, closed="left"), StrOptions({"laplace"}), default=0.3)
-    first: str = parameter(StrOptions({"words", "documents"}), default="words")
-    match: str = parameter(StrOptions({"one-to-one", "printed"}), default="one-to-one")
-    weighting: str = parameter(StrOptions({"log", "counts"}), default="log")
-    refine: str | None = parameter(StrOptions({"centroids"}), None, default="centroids")
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints = {
+        "n_word_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "trade_off": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, 1, closed="left")],
+        "smoothing": [Interval(Real, 0, 1, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_word_clusters=None,
+        trade_off=DEFAULT_TRADE_OFF,
+        n_init=5,
+        max_iter=100,
+        tol=1e-4,
+        smoothing=0.3,
+        random_state=None,
+    ):
+        self.n_word_clusters = n_word_clusters
+        self.trade_off = trade_off
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.smoothing = smoothing
+        self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray | None:
-        X = sp.csr_matrix(domains.X)
-        rows = X[domains.source], X[domains.target]
-        passes = MemoryPasses(*rows, domains.source_codes, domains.classes)
-        problem = Problem(passes, self.weighting, fixed=not len(domains.target))
-        self._check_words(problem)
-        best, mapping, settled = self._solve(problem)
+        X, alone = sp.csr_matrix(domains.X), not len(domains.target)
+        source = X[domains.source]
+        # Without a target the source's documents are clustered, and stay in their classes.
+        passes = MemoryPasses(source, source if alone else X[domains.target], domains.source_codes, domains.classes)
+        search, mapping, settled = self._solve(passes, alone=alone)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
-        if problem.fixed:
+        if alone:
             return None
-        clusters = mapping[best.documents]
-        self.document_clusters_[domains.target] = clusters
+        self.document_clusters_[domains.target] = mapping[search.documents.labels]
         self.document_clusters_ = domains.restore_rows(self.document_clusters_)
-        return self.cluster_classes_[clusters] if settled is None else settled.labels
+        return mapping[(settled or search.documents).labels]
 
     def fit_passes(self, passes: Passes) -> CoClusteringClassifier:
-        """Fit the blocks of both domains."""
+        """Fit the chunks of both domains."""
         self.classes_ = passes.classes
         self.n_features_in_ = passes.n_columns
-        problem = Problem(passes, self.weighting)
-        self._check_shared(problem)
-        self._solve(problem, enough=_ENOUGH)
+        self._solve(passes)
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
+        """Return scores of a chunk's documents, whose softmax are probabilities, and which have no known word."""
         return self.prediction_rule().of_rows(block.rows), np.diff(block.rows.indptr) == 0
 
     def prediction_rule(self) -> CoClusterRule:
-        """What labels new documents; see ``isthmus.classify.rules``."""
-        return CoClusterRule(
-            weighting=self._weigher.weighting,
-            bits=self._weigher.bits,
-            word_scores=self.word_scores_,
-            word_weights=self.word_weights_,
-            length_power=self.length_power_,
-            power=self.inverse_temperature_,
-            columns=self.score_classes_,
-            n_classes=len(self.classes_),
-        )
+        """Return the arrays that label new documents; see ``isthmus.classify.rules``."""
+        power = self.inverse_temperature_
+        return CoClusterRule(self.word_scores_, self.word_weights_, self.length_power_, power)
 
     def weigh(self, X) -> sp.csr_matrix:
         """Return the weights of the words of each row."""
         rows = RowBlock.of(sp.csr_matrix(X))
-        return rows.matrix(self._weigher.values(rows))
+        return rows.matrix(weights_of(rows))
 
-    def _check_words(self, problem: Problem) -> None:
-        wordless = np.flatnonzero(problem.class_counts.sum(axis=0) <= 0)
-        if len(wordless) and not problem.fixed:
+    def _check_words(self, problem: Problem, alone: bool) -> None:
+        in_source, in_target = problem.class_counts.sum(axis=0) > 0, problem.word_totals > 0
+        wordless = np.flatnonzero(problem.class_counts.sum(axis=1) <= 0)
+        if len(wordless) and not alone:
             name = self.classes_[wordless[0]]
             raise DataError(
                 f"Class {shorten(name)} has {int(problem.priors[wordless[0]])} source documents and no word in them; "
                 "CoCC learns a class from its words. Give it documents with words, or leave the class out.",
                 code="empty-class",
             )
-        if problem.fixed and problem.target.total <= 0:
+        if alone and not np.any(in_source):
             raise DataError("No row holds a word; CoCC clusters words. Give documents with words.", code="empty-class")
-        if not problem.fixed:
-            self._check_shared(problem)
-        k = self.n_word_clusters
-        if isinstance(k, Integral) and int(k) > problem.n_words:
-            raise DataError(
-                f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
-                "words, or leave n_word_clusters out.",
-                code="bad-parameter",
-            )
-
-    def _check_shared(self, problem: Problem) -> None:
-        in_source, in_target = problem.class_counts.sum(axis=1) > 0, problem.target.word_totals > 0
         if not np.any(in_source & in_target):
             own = int(in_target.sum())
             raise DataError(
@@ -230,93 +241,94 @@ class CoClusteringClassifier(TransferClassifier):
                 "Vectorise both together and check their languages, or try method strings.",
                 code="no-shared-words",
             )
+        k = self.n_word_clusters
+        if isinstance(k, Integral) and int(k) > problem.n_words:
+            raise DataError(
+                f"n_word_clusters={k} for a vocabulary of {problem.n_words} words; ask for at most as many clusters as "
+                "words, or leave n_word_clusters out.",
+                code="bad-parameter",
+            )
 
-    def _solve(self, problem: Problem, enough: int = 0) -> tuple[CoClustering, np.ndarray, SettlingDocuments | None]:
-        """The co-clustering, the class of each document cluster, and the documents where they settled, if they did."""
+    def _solve(self, passes: Passes, *, alone: bool = False) -> tuple[CoClustering, np.ndarray, Documents | None]:
+        """Return the search, the class of each of its clusters, and the documents at their centroids if they moved."""
+        problem = Problem(passes)
+        self._check_words(problem, alone)
         # A generator that can make independent children, from any form of scikit-learn's random_state.
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         vectors = problem.sketch(rng)
-        start = problem.start()
-        source = smooth_source(problem.class_counts)
-        fallback = min(DEFAULT_WORD_CLUSTERS, max(2, problem.n_words // 2), problem.n_words)
-        ks = self.n_word_clusters if self.n_word_clusters is not None else fallback
+        start = problem.placed(passes.sample.codes) if alone else problem.start()
 
-        def search(k: int, trade_off: float, words: np.ndarray, documents=start, **options) -> CoClustering:
-            options = {"max_iter": self.max_iter, "tol": self.tol, "first": self.first, **options}
-            options |= {"smoothing": self.smoothing, "move_documents": not problem.fixed, "trade_off": trade_off}
-            return co_cluster(problem.target, source, documents, words, k, **options)
+        def search(k: int, trade_off: float, seeds: np.random.Generator, max_iter: int) -> CoClustering:
+            words = group_words(vectors, k, seeds)
+            found = CoClustering(problem, start, words, k, trade_off=trade_off, smoothing=self.smoothing)
+            return found.run(max_iter, self.tol, move_documents=not alone)
 
-        k, trade_off, self.choice_ = choose_setting(problem, search, vectors, ks, self.trade_off, rng)
+        k, trade_off = self._choose(problem, search, rng)
         runs = []
         for run, seeds in enumerate(rng.spawn(self.n_init), 1):
-            runs.append(search(k, trade_off, group_words(vectors, k, seeds)))
-            progress("grouping documents and words", run, self.n_init, objective=runs[-1].objective)
-        best = min(runs, key=lambda result: result.objective)
-        if not best.converged and best.n_iter < self.max_iter:  # ended by the tolerance: the one that is kept goes on
-            rest = search(k, trade_off, best.words, best.placed, max_iter=self.max_iter - best.n_iter, tol=0.0)
-            rest.history, rest.n_iter = [*best.history, *rest.history[1:]], best.n_iter + rest.n_iter
-            runs[runs.index(best)] = best = rest
+            runs.append(search(k, trade_off, seeds, self.max_iter))
+            progress("grouping documents and words", run, self.n_init, objective=runs[-1].history[-1])
+        best = min(runs, key=lambda run: run.history[-1])
+        best.run(self.max_iter, move_documents=not alone)  # goes on if the tolerance ended it
         self.n_word_clusters_, self.trade_off_ = k, trade_off
-        self.restart_histories_ = [result.history for result in runs]
-        mapping = self._keep(problem, source, best)
-        settled = self._finish(problem, best, mapping)
-        self._weigher = problem.weigher
-        sample = problem.passes.sample
-        self.length_power_, self.inverse_temperature_ = 0.0, 1.0
-        if len(sample.codes) >= enough:
-            scores = score_rows(sample.rows, self._weigher, self.word_scores_, self.word_weights_)
-            self.length_power_, self.inverse_temperature_ = calibrate(*scores, sample.codes)
-        return best, mapping, settled
+        self.restart_histories_ = [run.history for run in runs]
+        self.objective_, self.history_, self.n_iter_ = best.history[-1], best.history, best.n_iter
+        ended = "converged" if best.converged else "max_iter"
+        self.termination_condition_ = "no_target" if alone else ended
 
-    def _keep(self, problem: Problem, source: np.ndarray, best: CoClustering) -> np.ndarray:
-        floor = {"floor": 0.0} if self.smoothing == "laplace" else {}
-        mapping, divergence = match_clusters(best.target_table, best.source_table, **floor)
-        if problem.fixed:
-            mapping = np.arange(len(self.classes_))
+        mapping = np.arange(problem.n_classes) if alone else match_clusters(best.target_table, best.source_table)[0]
         by_class = np.argsort(mapping)
         self.word_clusters_ = best.words
         self.target_table_, self.source_table_ = best.target_table[:, by_class], best.source_table
-        self.target_words_, self.source_words_ = best.word_table[:, by_class], source
-        within = spread_divergence(self.target_words_, source, best.words, len(best.target_table), **floor)
-        self.match_divergence_ = divergence[:, by_class] + within[:, None]
-        self.cluster_classes_ = np.arange(len(self.classes_))
-        if self.match == "printed" and not problem.fixed:
-            self.cluster_classes_ = self.match_divergence_.argmin(axis=0)
-            self._warn_of_unused_classes()
-        self.objective_, self.history_, self.n_iter_ = best.objective, best.history, best.n_iter
-        ended = "converged" if best.converged else "max_iter"
-        self.termination_condition_ = "no_target" if problem.fixed else ended
-        return mapping
-
-    def _warn_of_unused_classes(self) -> None:
-        unused = np.setdiff1d(np.arange(len(self.classes_)), self.cluster_classes_)
-        if len(unused):
-            names = ", ".join(shorten(name) for name in self.classes_[unused][:5])
-            warn(
-                f'match="printed" left {len(unused)} of {len(self.classes_)} classes without documents ({names}), '
-                'because two clusters are nearest to one class. Use match="one-to-one" to give every class one.',
-                code="fallback",
-            )
-
-    def _finish(self, problem: Problem, best: CoClustering, mapping: np.ndarray) -> SettlingDocuments | None:
-        """What new documents are scored with: the tables, or the centroids if documents settled there."""
-        # Without smoothing a table may hold zeros, and -inf would drown all other words.
+        self.target_words_, self.source_words_ = best.in_target[by_class].T.copy(), best.in_source.T
+        # Without smoothing a table may hold zeros, and -inf would hide all other words.
         logs = np.maximum(document_logs(self.target_table_)[self.word_clusters_], np.log(1e-12))
         self.word_scores_, self.word_weights_ = np.ascontiguousarray(logs), None
-        self.score_classes_ = self.cluster_classes_  # class that each column of scores stands for
-        self.refine_history_, self.refine_condition_ = [], "off"
-        if self.refine is None or problem.fixed:
-            return None
-        weights = problem.passes.idf
-        documents = SettlingDocuments(problem, best.placed, self.cluster_classes_[mapping], weights)
-        result = refine_by_centroids(documents)
-        self.refine_history_, self.refine_condition_ = result.history, result.stopped
-        if result.stopped == "reverted":
-            return None
-        self.word_scores_ = np.ascontiguousarray(result.centroids * weights[:, None])
-        self.word_weights_ = weights
-        self.score_classes_ = np.arange(len(self.classes_))
-        return documents
+        self.refine_history_: list[float] = []
+        self.refine_condition_ = "off"
+        settled = None
+        if not alone:
+            settled = Documents(problem, best.documents.name, idf=passes.idf)
+            settled.move(None, counted=False)
+            centroids, self.refine_history_, self.refine_condition_ = settle(settled)
+            if self.refine_condition_ == "reverted":
+                settled = None
+            else:
+                self.word_weights_ = passes.idf
+                self.word_scores_ = np.ascontiguousarray((centroids * self.word_weights_)[by_class].T)
+        rows, codes = passes.sample.rows, passes.sample.codes
+        self.length_power_, self.inverse_temperature_ = calibrate(
+            *score_rows(rows, self.word_scores_, self.word_weights_), codes
+        )
+        return best, mapping, settled
+
+    def _choose(self, problem: Problem, search: Any, rng: np.random.Generator) -> tuple[int, float]:
+        """Return values for the parameters that are "auto"; ``choice_`` is the table they were chosen from.
+
+        Objectives of different k and λ cannot be compared. The largest mean cosine of the documents with the tf-idf
+        centroids of their clusters decides: that space knows neither k nor λ, and no label enters.
+        """
+        n_words, self.choice_ = problem.n_words, None
+        limit = min(max(2, n_words // 2), n_words)
+        k = min(DEFAULT_WORD_CLUSTERS, limit) if self.n_word_clusters is None else self.n_word_clusters
+        if k != "auto" and self.trade_off != "auto":
+            return int(k), float(self.trade_off)
+        ks = sorted({min(k, limit) for k in WORD_CLUSTERS}) if k == "auto" else [int(k)]
+        trade_offs = TRADE_OFFS if self.trade_off == "auto" else (float(self.trade_off),)
+        seed = int(rng.integers(2**31))  # the same start for all settings: they differ by their values only
+        table: list[dict] = []
+        for k, value in product(ks, trade_offs):
+            found = search(k, value, np.random.default_rng(seed), _ITERATIONS)
+            documents = Documents(problem, found.documents.name, idf=problem.passes.idf)
+            documents.move(None, counted=False)
+            # For rows of length one, the lengths of their sums are the cosines with the centroids.
+            compactness = float(np.sqrt((documents.sums**2).sum(axis=1)).sum() / max(1, documents.sizes.sum()))
+            row = {"n_word_clusters": k, "trade_off": value, "compactness": compactness}
+            table.append({**row, "objective": found.history[-1]})
+            progress("choosing the settings", len(table), len(ks) * len(trade_offs))
+        chosen = max(table, key=lambda row: row["compactness"])
+        self.choice_ = [{**row, "chosen": row is chosen} for row in table]
+        return chosen["n_word_clusters"], chosen["trade_off"]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -326,9 +338,9 @@ class CoClusteringClassifier(TransferClassifier):
 
     def _scores(self, X) -> np.ndarray:
         rule = self.prediction_rule()
-        return rule.by_class(rule.raw(RowBlock.of(sp.csr_matrix(X)))[0])
+        return rule.raw(RowBlock.of(sp.csr_matrix(X)))[0]
 
     def predict_proba(self, X):
-        """Probability of each class for each new target document, calibrated on the source documents."""
+        """Return the probability of each class for each new target document, calibrated on the source documents."""
         check_is_fitted(self)
         return softmax(self.prediction_rule().of_rows(RowBlock.of(sp.csr_matrix(self._check_new(X)))))

@@ -1,4 +1,4 @@
-"""Compiled inner loops of co-clustering, for large blocks: each as the function of its name in ``blocks``."""
+"""Compiled inner loops of co-clustering."""
 
 from __future__ import annotations
 
@@ -86,30 +86,6 @@ def assign_words(weights, logs, labels):
                     labels[first + i] = best
                     changed += 1
     return changed
-
-
-@compiled
-def list_moves(indptr, indices, weights, before, after, n_classes):
-    """Return the changes of a terms × classes table by the rows that changed their class: flat places and integers.
-
-    A row without a class before has -1.
-    """
-    size = 0
-    for row in range(before.shape[0]):
-        if before[row] != after[row]:
-            size += (indptr[row + 1] - indptr[row]) * (2 if before[row] >= 0 else 1)
-    places, values = np.empty(size, np.int64), np.empty(size, np.int64)
-    n = 0
-    for row in range(before.shape[0]):
-        if before[row] != after[row]:
-            for at in range(indptr[row], indptr[row + 1]):
-                first = np.int64(indices[at]) * n_classes
-                places[n], values[n] = first + after[row], weights[at]
-                n += 1
-                if before[row] >= 0:
-                    places[n], values[n] = first + before[row], -weights[at]
-                    n += 1
-    return places, values
 
 
 @compiled
