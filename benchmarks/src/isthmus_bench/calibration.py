@@ -1,4 +1,4 @@
-"""How well confidences say how often a method is right."""
+"""Compare confidences with the share of labels that are right."""
 
 from __future__ import annotations
 

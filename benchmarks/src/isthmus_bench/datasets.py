@@ -66,7 +66,7 @@ def data_folder(folder: str | Path | None = None) -> Path:
 
 
 def list_datasets(folder: str | Path | None = None) -> list[dict]:
-    """Every known corpus: name, file, documents, summary, and whether its file is there.
+    """List every known corpus with its file, number of documents and summary, and whether the file exists.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Collection:
     -------
     Collection
         Labels are None where the file has none (or an empty one); ``amazon_unlabeled`` has none at all, its true labels
-        stay in the column ``true_label`` for diagnosis. All further fields are columns, None where a record lacks them.
+        stay in the column ``true_label`` for diagnosis. All other fields are columns, with None if a record lacks them.
 
     See Also
     --------
@@ -105,7 +105,7 @@ def load_dataset(name: str, folder: str | Path | None = None) -> Collection:
     isthmus.corpus.load_sample : Texts that come with the package.
     """
     if name not in DATASETS:
-        raise DataError(f"No data set is called {name!r}; there are: {', '.join(DATASETS)}.", code="unknown-name")
+        raise DataError(f"No data set is called {name!r}; use one of {', '.join(DATASETS)}.", code="unknown-name")
     path = _present(data_folder(folder), DATASETS[name].file)
     try:
         with gzip.open(path, "rb") as file:
@@ -147,7 +147,7 @@ def load_lexicon(name: str, folder: str | Path | None = None) -> dict[str, int]:
         As for :func:`load_dataset`.
     """
     if name not in _LEXICONS:
-        raise DataError(f"No lexicon is called {name!r}; there are: {', '.join(_LEXICONS)}.", code="unknown-name")
+        raise DataError(f"No lexicon is called {name!r}; use one of {', '.join(_LEXICONS)}.", code="unknown-name")
     root = data_folder(folder)
     files = [_present(root, file).read_text(encoding="utf-8").split("\n") for file in _LEXICONS[name]]
     if name == "afinn":
@@ -165,7 +165,7 @@ def _present(folder: Path, file: str) -> Path:
     path = folder / file
     if not path.is_file():
         raise DataError(
-            f"The data folder {str(folder)!r} has no file {file}; the docs page on corpora says where it comes from.",
+            f"The data folder {str(folder)!r} has no file {file}; the documentation of the corpora names its origin.",
             code="missing-data",
         )
     return path

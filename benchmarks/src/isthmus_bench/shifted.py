@@ -1,4 +1,4 @@
-"""Texts made to order: two or more domains whose classes share some words and not others."""
+"""Generate texts of two or more domains whose classes share some of their words."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def make_shifted_texts(
     target_class_shares: Sequence[float] | None = None,
     random_state: int | None = 0,
 ) -> ShiftedTexts:
-    """Make labelled texts of a source and texts of a target whose words have moved.
+    """Generate labelled texts of a source and texts of a target that uses other words for the same classes.
 
     Each class has words of its own. A part of them occurs in every domain, the rest in one domain only, so a classifier
     trained on the source knows only some of the words that carry the class in the target. All words are invented; the
@@ -124,7 +124,7 @@ def make_shifted_texts(
     length : int
         Words of a text on average (Poisson, at least one).
     class_shares, target_class_shares : sequence of float, or None
-        How frequent each class is; None: equally. Novel classes come last in the target's shares.
+        How frequent each class is; None: equally. Novel classes come last in the target's proportions.
     random_state : int or None
         Same number, same texts; None differs from call to call.
 

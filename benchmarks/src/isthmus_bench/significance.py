@@ -1,4 +1,4 @@
-"""Intervals for shares and metrics, and tests: is one method better than another, or was it chance?"""
+"""Compute confidence intervals of scores and test whether two methods differ by more than chance."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ def list_corpora(
     width = max(len(row["name"]) for row in rows)
     for row in rows:
         size = f"{row['documents']:,}" if row["documents"] else "-"
-        there = "there" if row["present"] else "missing"
-        emit(f"{row['name']:<{width}}  {size:>8}  {there:<7}  {row['summary']}")
+        presence = "present" if row["present"] else "missing"
+        emit(f"{row['name']:<{width}}  {size:>8}  {presence:<7}  {row['summary']}")
     if not any(row["present"] for row in rows):
         say("No corpus found: give --data FOLDER or set ISTHMUS_DATA.")
 

@@ -18,10 +18,11 @@ _RANK = 1e-10  # of the largest singular value; smaller ones are rounding
 
 
 class AlignedFeaturesClassifier(TransferClassifier):
-    """Base: a subclass writes ``_learn(X, domains)``, which returns a map A (columns × new features) or None.
+    """Train a linear classifier on new features that a subclass learns.
 
-    The classifier sees the columns themselves beside X·A (``_keep_columns``), or X·A alone. Either way its score is
-    linear in X, so the weights are folded back onto the columns: ``estimator_`` is a linear model of X.
+    ``_learn(X, domains)`` of the subclass returns a map A (columns × new features) or None. The classifier sees the
+    columns and X·A (``_keep_columns``), or only X·A. Its score is linear in X, so the weights are folded back onto the
+    columns: ``estimator_`` is a linear model of X.
     """
 
     _row_kind = "matrix"
@@ -84,7 +85,7 @@ def presence_information(X: sp.csr_matrix, groups: np.ndarray, n_groups: int) ->
 
 
 def scaled_map(X: sp.csr_matrix, columns: np.ndarray, vectors: np.ndarray, gamma: float) -> np.ndarray | None:
-    """A map with ``vectors`` on ``columns`` and zeros elsewhere; None where there are no new features.
+    """Return a map with ``vectors`` on ``columns`` and zeros elsewhere, or None if there are no new features.
 
     The new features are equally large over the rows. A row of them is ``gamma`` times as long as a row of ``X``, in the
     root mean square.
@@ -114,8 +115,8 @@ def top_singular(M, k: int) -> tuple[np.ndarray, np.ndarray]:
         order = np.argsort(-s)
         U, s = U[:, order], s[order]
     # Directions that the matrix does not have are noise of the rounding; scaled up, they would decide labels.
-    there = s > _RANK * s.max(initial=0.0)
-    U, s = U[:, there], s[there]
+    present = s > _RANK * s.max(initial=0.0)
+    U, s = U[:, present], s[present]
     signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(U.shape[1])])
     signs[signs == 0] = 1.0
     return U * signs, s
@@ -134,7 +135,7 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     """Linear classifier on source rows whose covariance was made that of the target.
 
     Words are too many for a covariance matrix: rows are first reduced by a truncated SVD over both domains, so sparse
-    rows stay sparse. It assumes that the domains differ by second moments only; means are not moved.
+    rows stay sparse. It assumes that the domains differ by second moments only; the means stay different.
 
     Parameters
     ----------
@@ -214,7 +215,7 @@ def _power(Z: np.ndarray, exponent: float, ridge: float) -> np.ndarray:
 class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     """Linear classifier on words plus clusters of domain-specific words.
 
-    Words that say little about which domain a document is from, and are frequent in both, serve as pivots. Other words
+    Words that are frequent in both domains and hardly depend on the domain serve as pivots. Other words
     are placed by the pivots they occur with: the leading singular vectors of the normalised co-occurrence matrix. It
     assumes that words with the same meaning keep the same company in both domains.
 
@@ -223,7 +224,7 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     n_pivots : int, default=500
     n_components : int, default=100
     gamma : float, default=0.6
-        Weight of the new features beside the words.
+        Weight of the new features next to the words.
     C : float, default=10.0
         Of the logistic regression.
 
@@ -256,7 +257,7 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
             return None
         side = (domains.domain < 0).astype(int)
         both = np.minimum(document_frequency(X[side == 0]), document_frequency(X[domains.target]))
-        # Frequent in both first; among those, the ones that tell least about the domain.
+        # Frequent in both first; among those, the ones that depend least on the domain.
         n_pivots = min(self.n_pivots, max(X.shape[1] // 2, 1))
         frequent = np.argsort(-both, kind="stable")[: 4 * n_pivots]
         information = presence_information(X, side, 2)[frequent]
@@ -282,9 +283,10 @@ _DUAL_ROWS = 10_000  # rows beyond which pivot predictors learn from a sample of
 class StructuralCorrespondence(AlignedFeaturesClassifier):
     """Linear classifier on words plus what they predict about pivot words.
 
-    Pivots are words frequent in both domains that tell most about the source labels (SCL-MI). Each pivot is predicted
-    from the words that are no pivots, over the rows of both domains; the leading directions of these predictors are the
-    new features. It assumes that words which predict the same pivots mean the same for the labels.
+    Pivots are words that are frequent in both domains and have the largest mutual information with the source labels
+    (SCL-MI). Each pivot is predicted from the words that are no pivots, over the rows of both domains; the leading
+    directions of these predictors are the new features. It assumes that words which predict the same pivots mean the
+    same for the labels.
 
     Parameters
     ----------
@@ -293,7 +295,7 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     min_df : int, default=5
         Documents of each domain that must hold a pivot.
     gamma : float, default=1.0
-        Weight of the new features beside the words.
+        Weight of the new features next to the words.
     alpha : float, default=1.0
         Ridge of the pivot predictors (squared loss, where the paper has the modified Huber loss).
     C : float, default=10.0

@@ -76,7 +76,7 @@ def _half_step(products: np.ndarray, other: np.ndarray, penalty: float) -> np.nd
 
 
 def plain_kmeans(target: sp.csr_matrix, start: np.ndarray, *, max_iter: int = 25, cosine: bool = True) -> np.ndarray:
-    """KM: k-means on the target alone. With the cosine it is spherical k-means, without it Lloyd's algorithm.
+    """Cluster only the target by k-means (KM): spherical k-means with the cosine, otherwise Lloyd's algorithm.
 
     >>> X = sp.csr_matrix([[2.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
     >>> plain_kmeans(X, X[:2].toarray()).tolist()

@@ -15,7 +15,7 @@ from isthmus.papers.dual import gaussian_kernel, quantile_width
 
 
 class KernelLeastSquares(TransferClassifier):
-    """Kernel ridge regression on class indicators (RLS): the yardstick without unlabelled rows and without words.
+    """Kernel ridge regression on class indicators (RLS): the baseline without unlabelled rows and words.
 
     Parameters
     ----------

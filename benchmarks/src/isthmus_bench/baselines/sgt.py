@@ -95,7 +95,7 @@ def _multiplier(values: np.ndarray, beta: np.ndarray, n: int) -> float:
         return float(np.sum((beta / (values - lowest + np.exp(log_gap))) ** 2)) - n
 
     low, high = np.log(close), np.log(gap)
-    if excess(low) <= 0:  # the right-hand side has no part in the lowest direction
+    if excess(low) <= 0:  # the right-hand side is orthogonal to the lowest direction
         return lowest - close
     return lowest - float(np.exp(brentq(excess, low, high)))
 

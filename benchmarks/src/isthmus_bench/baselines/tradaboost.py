@@ -15,7 +15,7 @@ from isthmus_bench.baselines.aligned_features import linear_scores
 
 @parameters
 class TrAdaBoostClassifier(TransferClassifier):
-    """TrAdaBoost without target labels: the surest predictions of a source classifier stand in for them.
+    """TrAdaBoost without target labels: the most confident predictions of a source classifier replace them.
 
     Source documents that the current classifier gets wrong are taken for foreign and lose weight; target documents it
     gets wrong gain weight, as in AdaBoost. The vote is taken over the second half of the rounds. It assumes that
@@ -25,14 +25,14 @@ class TrAdaBoostClassifier(TransferClassifier):
     ----------
     max_iter : int, default=10
     n_added : float, default=0.5
-        Share of the target whose predicted labels are used, surest first.
+        Share of the target whose predicted labels are used, most confident first.
     C : float, default=10.0
         Of the logistic regression.
 
     See Also
     --------
     isthmus.SelfTrainingTransferClassifier : Adds target rows instead of weighing source rows.
-    isthmus.SourceOnlyClassifier : The yardstick.
+    isthmus.SourceOnlyClassifier : The baseline without the target.
 
     References
     ----------

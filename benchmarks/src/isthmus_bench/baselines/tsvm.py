@@ -47,7 +47,7 @@ class TransductiveSVM(TransferClassifier):
     The target's rows take part with labels of their own, at first with hardly any weight. Labels of a pair are
     switched where that lowers the loss; when no pair is left the weight doubles, up to that of the source. The share of
     each class in the target is held at its share in the source. It assumes that classes lie in clusters with a gap
-    between them and that the class shares agree; more than two classes are taken one against the rest.
+    between them and that the class proportions agree; more than two classes are taken one against the rest.
 
     Parameters
     ----------
