@@ -1,4 +1,4 @@
-"""Entropy, mutual information and divergences of discrete distributions, in nats."""
+"""Mutual information and divergences of discrete distributions, in nats."""
 
 from __future__ import annotations
 
@@ -6,18 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 
-def entropy(weights: ArrayLike) -> float:
-    """Entropy of a distribution given by non-negative weights of any shape; they need not sum to one."""
-    p = np.asarray(weights, dtype=np.float64).ravel()
-    total = p.sum()
-    if total <= 0:
-        return 0.0
-    p = p[p > 0] / total
-    return float(-(p @ np.log(p)))
-
-
 def mutual_information(table: ArrayLike) -> float:
-    """I(X;Y) = Σ p(x,y)·log( p(x,y) / (p(x)·p(y)) ) of a table of non-negative weights."""
+    """Return I(X;Y) = Σ p(x,y)·log( p(x,y) / (p(x)·p(y)) ) of a table of non-negative weights."""
     joint = np.asarray(table, dtype=np.float64)
     total = joint.sum()
     if total <= 0:
@@ -30,7 +20,7 @@ def mutual_information(table: ArrayLike) -> float:
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
-    """D(p‖q) of two distributions given by weights; infinite where ``p`` has weight and ``q`` has none."""
+    """Return D(p‖q) of two distributions given by weights; infinite where ``p`` has weight and ``q`` has none."""
     a = np.asarray(p, dtype=np.float64).ravel()
     b = np.asarray(q, dtype=np.float64).ravel()
     a, b = a / a.sum(), b / b.sum()
@@ -41,9 +31,9 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
 
 
 def domain_divergence(source_counts: ArrayLike, target_counts: ArrayLike, *, smoothing: float = 1.0) -> float:
-    """D(source‖target) between the word distributions of two domains, each word count raised by ``smoothing``.
+    """Return D(source‖target) between the word distributions of two domains, each word count raised by ``smoothing``.
 
-    Without it, one word that only the source knows makes the divergence infinite; Dai et al. (KDD 2007) smooth, too.
+    Without it, one word that only the source has makes the divergence infinite; Dai et al. (KDD 2007) smooth, too.
     """
     source = np.asarray(source_counts, dtype=np.float64).ravel() + smoothing
     target = np.asarray(target_counts, dtype=np.float64).ravel() + smoothing
@@ -51,13 +41,14 @@ def domain_divergence(source_counts: ArrayLike, target_counts: ArrayLike, *, smo
 
 
 def safe_log(values: np.ndarray) -> np.ndarray:
+    """Return logarithms, −∞ for 0, without numpy's warning."""
     out = np.full(np.shape(values), -np.inf)
     np.log(values, out=out, where=np.asarray(values) > 0)
     return out
 
 
 def naive_bayes_scores(class_counts: np.ndarray, class_documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing."""
+    """Return word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing."""
     raised = class_counts + 1.0
     scores = np.log(raised) - np.log(raised.sum(axis=0))
     return np.ascontiguousarray(scores), safe_log(class_documents) - np.log(class_documents.sum())

@@ -1,4 +1,4 @@
-"""Group: cross-guided k-means, the alignment of clusters with source groups, and plain clusterings to compare with."""
+"""Cross-guided k-means and the alignment of clusters with source groups."""
 
 from isthmus._lazy import lazy_names
 

@@ -1,4 +1,4 @@
-"""Will this source help, and how many clusters are there? Answers without gold labels."""
+"""Choices without gold labels: whether the source helps, its weight, and the number of clusters."""
 
 from __future__ import annotations
 
@@ -14,26 +14,35 @@ from isthmus.clustering.kmeans import initial_centers, kmeans, metric_rows
 from isthmus.exceptions import UsageError
 from isthmus.shift.groups import Matchability, clusterability, cross_clusterability, matchability
 
-_TIE = 1e-9
+_TIE = 1e-9  # difference of two figures below which they are equal except for rounding
+WEIGHTS = (0.0, 0.25, 0.5, 0.75)  # weights of the source that are tried
+_USUAL = WEIGHTS.index(0.5)
+_SPLITS = 5  # random halvings of the vocabulary
+_AHEAD = 3.25  # standard errors: two-sided 99 percent of Student's t for the ten halves of five splits
+_SAMPLE = 2_000  # rows per side on which the choices are made
+_STARTS = 3  # runs per number of clusters, of which the best counts
+_ITERATIONS = 15
+_FEWEST_ROWS = 4  # rows a cluster should have on average
+_PLAIN = 0.15  # contrast from which a match is clear; unrelated groups are around 0
 
 
 @dataclass(frozen=True)
 class GuidanceEstimate:
-    """Figures of section VI with found clusters in the place of gold groups.
+    """Figures of section VI of the paper, with found clusters in place of the gold groups.
 
     Attributes
     ----------
     helps : bool
-        Whether guidance can be expected to help: the source matches the target at least as plainly as the target's own
-        clusters stand apart.
+        Whether guidance is expected to help: the source matches the target at least as clearly as the target's own
+        clusters differ.
     expected : float
         Cab(T|Cs, Ct) − Cab(T|Ct) at the guidance asked for; its sign is ``helps``.
     clusterability : float
-        Cab of the target alone.
+        Cab of the target.
     target_side, source_side, matchability : float
         Mab of the two sides, and their mean.
     reason : str
-        The answer in a sentence.
+        The result in a sentence.
     """
 
     helps: bool
@@ -45,6 +54,7 @@ class GuidanceEstimate:
     reason: str
 
     def as_row(self) -> dict:
+        """Return the figures under the names of the paper."""
         return {
             "helps": self.helps,
             "expected": self.expected,
@@ -58,11 +68,11 @@ class GuidanceEstimate:
 def estimate_guidance_gain(
     prepared: Prepared, *, n_clusters: int, guidance: float = 0.5, n_init: int = 5, max_iter: int = 25, random_state=0
 ) -> GuidanceEstimate:
-    """Whether this source is worth following for this target.
+    """Estimate whether guidance by this source improves the clusters of this target.
 
-    The paper's measures need the target's gold groups. Here clusters stand in for them, found from the same few starts
-    twice: by plain k-means, which knows nothing of the source, and by guided k-means, which believes it entirely. The
-    truth lies between, so every figure is the mean of the two.
+    The paper's measures need the target's gold groups. Clusters replace them, found twice from the same few starts: by
+    plain k-means, which ignores the source, and by guided k-means, which trusts it. The truth is between the two, so
+    every figure is their mean.
 
     Parameters
     ----------
@@ -70,7 +80,7 @@ def estimate_guidance_gain(
         Of ``isthmus.clustering.alignment.prepare``; it must have a source that shares words with the target.
     n_clusters : int
     guidance : float
-        The guidance to be used later.
+        Weight of the source in the later fit.
     n_init, max_iter : int
         Random starts, and iterations of each.
     random_state : int, RandomState or None
@@ -80,7 +90,9 @@ def estimate_guidance_gain(
     GuidanceEstimate
     """
     if prepared.aligner is None:
-        raise UsageError("There is no source to look ahead to; prepare with source rows and groups.", code="no-labels")
+        raise UsageError(
+            "prepared has no aligner; prepare it with source rows, their groups and shared words.", code="no-labels"
+        )
     rng = check_random_state(random_state)
     alone, sides = [], []
     for _ in range(n_init):
@@ -95,28 +107,17 @@ def estimate_guidance_gain(
     match = Matchability(*(float(side) for side in np.mean(sides, axis=0)))
     expected = cross_clusterability(cab, match, guidance) - cab
     helps = expected > -_TIE
-    return GuidanceEstimate(
-        helps, expected, cab, match.target_side, match.source_side, match.both, _sentence(cab, match, helps)
-    )
-
-
-def _sentence(cab: float, match: Matchability, helps: bool) -> str:
     figures = f"matchability {match.both:.3f}, clusterability {cab:.3f}"
-    if helps:
-        return f"The source's groups match the target at least as plainly as its own clusters stand apart ({figures})."
-    return (
-        "Guidance is not expected to help: the target's own clusters stand apart more plainly than the source's groups "
-        f"match them ({figures}); compare with guidance=0 before you rely on it."
+    reason = (
+        f"The source's groups match the target at least as plainly as its own clusters stand apart ({figures})."
+        if helps
+        else "Guidance is not expected to help: the target's own clusters stand apart more plainly than the source's "
+        f"groups match them ({figures}); compare with guidance=0 before you rely on it."
     )
+    return GuidanceEstimate(helps, expected, cab, match.target_side, match.source_side, match.both, reason)
 
 
-# -- How much weight the source gets, without labels: by words that the clustering has not seen
-
-
-WEIGHTS = (0.0, 0.25, 0.5, 0.75)
-_USUAL = WEIGHTS.index(0.5)
-_SPLITS = 5
-_AHEAD = 3.25  # standard errors: two-sided 99 percent of Student's t for the ten halves of five splits
+# -- The weight of the source, chosen by words that the clustering has not used
 
 
 def choose_guidance(
@@ -129,19 +130,32 @@ def choose_guidance(
     cosine: bool = True,
     random_state=0,
 ) -> tuple[float, list[dict]]:
-    """Weight of the source under which words that took no part describe the clusters best, and a table of all tried.
+    """Choose the weight of the source under which unused words describe the clusters best.
 
-    The vocabulary is split in two at random. One half groups the target under every weight, from one start; in the
-    other each document is compared with the rest of its cluster. 0.5 stays unless a paired t-test over the ten halves
-    puts another weight ahead at 99 percent, the level of the paper's own tests.
+    The vocabulary is split in two at random. One half groups the target under every weight, from one start; by the
+    other half each document is compared with the rest of its cluster. The choice is 0.5 unless a paired t-test over the
+    ten halves prefers another weight at 99 percent, the level of the paper's own tests. Pivot weights and projection
+    are left out, because they hardly change the clusters.
 
-    ``settings`` are those of :func:`isthmus.clustering.alignment.prepare`, but without weights of pivots and without
-    projection, which hardly change clusters.
+    Parameters
+    ----------
+    source, target : CSR matrices over one vocabulary
+    codes, collections : ndarray of int
+        Group and collection of each source row.
+    n_clusters : int
+    cosine : bool
+        Compare directions of rows; otherwise Euclidean distances.
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    tuple of float and list of dict
+        The weight, and a table of all weights tried.
     """
     rng = check_random_state(random_state)
-    rows = _some(source.shape[0], rng)
+    rows = _sample(source.shape[0], _SAMPLE, rng)
     source, codes, collections = source[rows], codes[rows], collections[rows]
-    target = target[_some(target.shape[0], rng)]
+    target = target[_sample(target.shape[0], _SAMPLE, rng)]
     found = []
     for _ in range(_SPLITS):
         half = rng.permutation(target.shape[1]) % 2 == 0
@@ -165,7 +179,7 @@ def choose_guidance(
             unseen = metric_rows(documents[:, ~seen], True)
             runs = [guided_kmeans(ready, start, guidance=weight, max_iter=_ITERATIONS) for weight in WEIGHTS]
             found.append([_likeness(unseen, run.labels, n_clusters) for run in runs])
-    if len(found) < 2 * _SPLITS:  # the level holds for ten
+    if len(found) < 2 * _SPLITS:  # the level is that of ten halves
         return WEIGHTS[_USUAL], []
     likeness = np.array(found)
     ahead = likeness - likeness[:, [_USUAL]]
@@ -177,51 +191,61 @@ def choose_guidance(
     return WEIGHTS[chosen], [dict(zip(names, map(float, row), strict=True)) for row in columns]
 
 
-def _some(n: int, rng) -> np.ndarray:
-    return np.sort(rng.choice(n, _SAMPLE, replace=False)) if n > _SAMPLE else np.arange(n)
+def _sample(n: int, size: int, rng) -> np.ndarray:
+    return np.sort(rng.choice(n, size, replace=False)) if n > size else np.arange(n)
 
 
 def _likeness(rows: sp.csr_matrix, labels: np.ndarray, n_clusters: int) -> float:
-    """Mean cosine of unit rows with the sum of the other rows of their cluster."""
+    """Return the mean cosine of unit rows with the sum of the other rows of their cluster."""
     sums = group_sums(rows, labels, n_clusters)
     own = (rows @ sums.T)[np.arange(len(labels)), labels]
     others = np.einsum("ij,ij->i", sums, sums)[labels] - 2.0 * own + 1.0  # squared length of the sum without the row
     cosines = np.zeros(len(own))
-    in_company = others > _TIE  # a document alone in its cluster is like nothing
+    in_company = others > _TIE  # the only document of a cluster has nothing to be compared with
     cosines[in_company] = (own - 1.0)[in_company] / np.sqrt(others[in_company])
     return float(cosines.mean())
 
 
-# -- How many clusters, without labels: as fine as the source's own groups are
-
-
-_SAMPLE = 2_000
-_STARTS = 3
-_ITERATIONS = 15
-_FEWEST_ROWS = 4  # rows a cluster should have on average
-_PLAIN = 0.15  # contrast from which a match is plain; unrelated groups lie around 0
+# -- The number of clusters: as fine as the source's own groups
 
 
 def choose_n_clusters(
     target: sp.csr_matrix, source: sp.csr_matrix | None, n_groups: int, *, cosine: bool = True, random_state=0
 ) -> tuple[int, list[dict]]:
-    """Number of target clusters whose last one gains as little as the source's last group, and a table of all tried.
+    """Choose the number of target clusters whose last one gains as little as the source's last group.
 
     More clusters always lower the mean divergence J(k). The source's k-means curve has the slope λ at its own number of
-    groups k′ (the mean gain per cluster where k′ is below 2); the target gets the k that minimises J(k) + λ·k. Both
-    curves are taken on samples of one size, because chance alone lowers J more in few rows.
+    groups k′ (if k′ is below 2, the mean gain per cluster); the target gets the k that minimises J(k) + λ·k. Both
+    curves are measured on samples of one size, because chance lowers J more in few rows.
+
+    Parameters
+    ----------
+    target, source : CSR matrices in the form that the metric compares
+    n_groups : int
+        Number of source groups k′.
+    cosine : bool
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    tuple of int and list of dict
+        The number, and a table of all numbers tried.
     """
     rng = check_random_state(random_state)
     size = min(_SAMPLE, target.shape[0], source.shape[0] if source is not None else _SAMPLE)
-    rows = target[np.sort(rng.choice(target.shape[0], size, replace=False))] if size < target.shape[0] else target
+    rows = target[_sample(target.shape[0], size, rng)]
     most = max(1, min(3 * max(n_groups, 3), size // _FEWEST_ROWS))
     if most < 2:
         return 1, []
     grid = np.unique(np.round(np.geomspace(1, most, 12)).astype(int))
     curve = _divergences(rows, grid, rng, cosine)
     if source is not None and n_groups >= 2:
-        sample = source[np.sort(rng.choice(source.shape[0], size, replace=False))] if size < source.shape[0] else source
-        price = _slope(sample, min(n_groups, most), rng, cosine)
+        sample = source[_sample(source.shape[0], size, rng)]
+        # What one more cluster gains around k′, from the curve on both sides of it.
+        near = min(n_groups, most)
+        low, high = max(1, int(np.floor(near / 1.5))), min(int(np.ceil(near * 1.5)), size)
+        ends = _divergences(sample, np.array([low, high]), rng, cosine)
+        price = (ends[0] - ends[1]) / max(high - low, 1)
     else:
         price = (curve[0] - curve[-1]) / max(grid[-1] - grid[0], 1)
     every = np.arange(2, most + 1)
@@ -236,10 +260,10 @@ def choose_n_clusters(
 
 
 def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=0) -> int:
-    """How many source groups plainly have a counterpart in the target: a lower bound on its number of clusters.
+    """Count the source groups with a clear counterpart in the target: a lower bound on its number of clusters.
 
-    The target is grouped under guidance into as many clusters as the largest source collection has groups; those whose
-    contrast with the group they are aligned with reaches 0.15 are counted.
+    The target is grouped under guidance into as many clusters as the largest source collection has groups; clusters
+    whose contrast with their group reaches 0.15 are counted.
     """
     if prepared.aligner is None:
         return 0
@@ -265,15 +289,8 @@ def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=
     return int(plain.any(axis=1).sum())
 
 
-def _slope(rows: sp.csr_matrix, k: int, rng, cosine: bool) -> float:
-    """What one more cluster gains around ``k``, from the curve on both sides of it."""
-    low, high = max(1, int(np.floor(k / 1.5))), min(int(np.ceil(k * 1.5)), rows.shape[0])
-    curve = _divergences(rows, np.array([low, high]), rng, cosine)
-    return float((curve[0] - curve[1]) / max(high - low, 1))
-
-
 def _divergences(rows: sp.csr_matrix, numbers: np.ndarray, rng, cosine: bool) -> np.ndarray:
-    """Smallest mean divergence of a few runs for each number of clusters; never rising."""
+    """Return the smallest mean divergence of a few runs for each number of clusters; never rising."""
     found = []
     for k in numbers:
         runs = [
