@@ -140,30 +140,25 @@ def _build_nbc(options: Options) -> TransferPipeline:
 
 
 def _build_svm(options: Options) -> TransferPipeline:
-    from sklearn.svm import LinearSVC
+    from isthmus.classify.linear import LinearClassifier
 
-    return _source_only(LinearSVC(random_state=options.random_state), _tfidf(options))
-
-
-def _logistic(options: Options, **settings: Any) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=10.0, max_iter=1000, random_state=options.random_state, **settings)
+    return _source_only(LinearClassifier(loss="squared_hinge"), _tfidf(options))
 
 
-# newton-cg needs few passes over sparse rows; the default solver spends its time in threads on small problems
-_SPARSE_SOLVER = {"solver": "newton-cg"}
+def _logistic(**settings: Any) -> Any:
+    from isthmus.classify.linear import LinearClassifier
+
+    return LinearClassifier(C=10.0, **settings)
 
 
 def _build_logistic(options: Options) -> TransferPipeline:
-    return _source_only(_logistic(options, **_SPARSE_SOLVER), _words_and_pairs(options))
+    return _source_only(_logistic(), _words_and_pairs(options))
 
 
 def _build_self_training(options: Options) -> TransferPipeline:
     from isthmus.classify.self_training import SelfTrainingTransferClassifier
 
-    estimator = _logistic(options, warm_start=True, **_SPARSE_SOLVER)
-    return _pipeline(_words_and_pairs(options), SelfTrainingTransferClassifier(estimator))
+    return _pipeline(_words_and_pairs(options), SelfTrainingTransferClassifier(_logistic(warm_start=True)))
 
 
 def _build_strings(options: Options) -> TransferPipeline:
@@ -188,9 +183,11 @@ def _build_lsa(options: Options) -> TransferPipeline:
 
 
 def _build_vectors_logistic(options: Options) -> TransferPipeline:
+    from sklearn.linear_model import LogisticRegression
     from sklearn.preprocessing import Normalizer
 
-    return _source_only(_logistic(options), _embedder(options), Normalizer())
+    estimator = LogisticRegression(C=10.0, max_iter=1000, random_state=options.random_state)
+    return _source_only(estimator, _embedder(options), Normalizer())
 
 
 def _build_vectors_kernel(options: Options) -> TransferPipeline:

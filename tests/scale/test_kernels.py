@@ -5,9 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import softmax
 
-from isthmus.classify import linear_kernels
 from isthmus.classify.cocc import kernels as cocc_kernels
 from isthmus.classify.projection.classifier import margin_histogram
 from isthmus.features import block_kernels, blocks
@@ -189,85 +187,6 @@ def test_values_by_class_and_step():
     table = blocks.histogram(np.array([0, 1, -1, 1, 1, 0]), np.array([0.0, 0.5, 0.9, 1.0, 0.49, 0.25]), 2)
     coarse = table.reshape(2, 4, -1).sum(axis=2)
     assert coarse.tolist() == [[1, 1, 0, 0], [0, 1, 1, 1]]
-
-
-def linear_problem(seed, width):
-    X, indptr, indices, counts, rng = rows_of(seed)
-    levels, lengths = np.append(0.0, 0.5 + rng.random(int(counts.max(initial=1)))), 0.5 + rng.random(X.shape[0])
-    dense = sp.csr_matrix((levels[counts], indices, indptr), shape=X.shape).toarray() / lengths[:, None]
-    codes = rng.integers(-1, 2 if width == 1 else width, X.shape[0])
-    codes[:2] = -1, 1
-    scores, moved = rng.normal(size=(X.shape[0], width)), rng.normal(size=(X.shape[0], width))
-    return dense, (indptr, indices, counts, levels, lengths, codes, np.hstack([scores, moved])), codes, scores, moved
-
-
-@pytest.mark.parametrize("width", [1, 2, 3])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_scores_of_labelled_rows_by_levels_of_counts(seed, width):
-    dense, given, codes, _, _ = linear_problem(seed, 3)
-    weights, bias = np.random.default_rng(seed).normal(size=(2, dense.shape[1], width))[0], np.arange(float(width))
-    found = linear_kernels.level_scores(*given[:6], weights, bias)
-    expected = (dense @ weights + bias) * (codes >= 0)[:, None]
-    np.testing.assert_allclose(found, expected, atol=1e-12, err_msg="rows without a class have scores of nothing")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_lengths_of_rows_with_the_idf_in_them(seed):
-    X, indptr, indices, counts, rng = rows_of(seed)
-    idf, levels = 1 + rng.random(X.shape[1]), 0.5 + rng.random(int(counts.max(initial=1)) + 1)
-    dense = sp.csr_matrix((levels[counts], indices, indptr), shape=X.shape).toarray() * idf
-    lengths = np.linalg.norm(dense, axis=1)
-    found = linear_kernels.row_lengths(indptr, indices, counts, idf, levels)
-    expected = np.where(lengths > 0, lengths, 1)
-    np.testing.assert_allclose(found, expected, err_msg="a row without words is of length one")
-
-
-def in_fixed_point(dense, slopes, losses):
-    """What the loops add up: slopes times rows, the slopes, and the loss."""
-    return np.vstack([dense.T @ slopes, slopes.sum(axis=0), [losses.sum(), *np.zeros(slopes.shape[1] - 1)]])
-
-
-@pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_gradient_and_curvature_of_logistic_regression(seed, width):
-    dense, given, codes, scores, moved = linear_problem(seed, width)
-    wide = np.hstack([np.zeros_like(scores), scores]) if width == 1 else scores
-    chances, known = softmax(wide, axis=1), codes >= 0
-    marks = (codes[:, None] == np.arange(wide.shape[1])).astype(float)
-    losses = -np.log(np.maximum((chances * marks).sum(axis=1), 1e-300)) * known
-    slopes, scale = (chances - marks) * known[:, None], 2.0**30
-    if width == 1:
-        slopes = slopes[:, 1:]
-        curves = chances[:, 1:] * chances[:, :1] * moved * known[:, None]
-    else:
-        curves = chances * (moved - (chances * moved).sum(axis=1, keepdims=True)) * known[:, None]
-    for curved, expected in ((False, slopes), (True, curves)):
-        out = np.zeros((dense.shape[1] + 2, width), np.int64)
-        linear_kernels.logistic_pass(*given, curved, scale, out)
-        assert out / scale == pytest.approx(in_fixed_point(dense, expected, losses), abs=1e-7)
-
-
-@pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("seed", SEEDS)
-def test_gradient_and_curvature_of_the_squared_hinge(seed, width):
-    dense, given, codes, scores, moved = linear_problem(seed, width)
-    right = codes[:, None] == (np.array([1]) if width == 1 else np.arange(width))
-    signs, known = np.where(right, 1.0, -1.0), (codes >= 0)[:, None]
-    slack = np.maximum(1 - signs * scores, 0)
-    losses, scale = (slack**2 * known).sum(axis=1), 2.0**30
-    for curved, expected in ((False, -2 * signs * slack * known), (True, 2 * moved * (slack > 0) * known)):
-        out = np.zeros((dense.shape[1] + 2, width), np.int64)
-        linear_kernels.hinge_pass(*given, curved, scale, out)
-        assert out / scale == pytest.approx(in_fixed_point(dense, expected, losses), abs=1e-7)
-
-
-def test_a_loss_without_bound_is_cut():
-    entries = np.array([0, 0]), np.zeros(0, np.int32), np.zeros(0, np.int64)
-    given = *entries, np.zeros(2), np.ones(1), np.array([0]), np.array([[900.0, 0.0]])
-    for run in (linear_kernels.logistic_pass, linear_kernels.hinge_pass):
-        out = np.zeros((2, 1), np.int64)
-        run(*given, False, 1.0, out)
-        assert out[1, 0] == 60
 
 
 @pytest.mark.parametrize("seed", SEEDS)

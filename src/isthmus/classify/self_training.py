@@ -8,17 +8,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods, parameter, parameters
+from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods
 from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.classify.linear import LinearClassifier, Objective, WeighedRows, spread_classes
+from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.rules import LinearRule
 from isthmus.classify.source_only import default_estimator, linear_rule, log_probability
 from isthmus.exceptions import UsageError
 from isthmus.features.blocks import Block, Passes, as_bins, histogram, least_bins
 
 
-@parameters
 class SelfTrainingTransferClassifier(TransferClassifier):
     """Grow the training set by the most confident target rows, class by class, round by round.
 
@@ -54,11 +52,17 @@ class SelfTrainingTransferClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    estimator: Any = parameter(HasMethods(["fit", "predict"]), None, default=None, positional=True)
-    max_iter: int = parameter(FROM_1, default=10)
-    target_weight: float = parameter(NON_NEGATIVE, default=1.0)
-
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "max_iter": [FROM_1],
+        "target_weight": [NON_NEGATIVE],
+    }
     history_measure = "share of labels changed"
+
+    def __init__(self, estimator=None, *, max_iter=10, target_weight=1.0):
+        self.estimator = estimator
+        self.max_iter = max_iter
+        self.target_weight = target_weight
 
     def _fit(self, domains: Domains) -> np.ndarray | None:
         prototype = default_estimator(self.estimator)
@@ -106,30 +110,20 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return labels
 
     def fit_passes(self, passes: Passes) -> SelfTrainingTransferClassifier:
-        """Fit blocks, as in memory, but for the surest rows, which are told by steps of 1/65,536 of their confidence.
-
-        The estimator is a ``LinearClassifier``; if None, one set as the recipe.
-        """
-        n_rows = passes.n_source + passes.n_target
-        prototype = LinearClassifier(C=10.0, sublinear=True) if self.estimator is None else self.estimator
-        self.estimator_ = clone(prototype)
-        solver = self.estimator_.solver(passes, n_rows, "self-training, source")
-        point = solver.minimise(solver.start())
-        for number in range(1, self.max_iter + 1):
-            phase = f"self-training, round {number} of {self.max_iter}"
-            guesses = f"pseudo-{number}"
-            counts = passes.sum(guess, "target", solver.objective, point, guesses, phase=phase)
-            passes.forget(f"pseudo-{number - 1}")
-            share = number / self.max_iter
-            among = solver.with_pseudo(guesses, least_bins(counts, share), int(share * passes.n_target), phase)
-            point = among.minimise(point)
-        self.estimator_.finish(passes, point)
+        """Fit the chunks of both domains; the estimator is a ``LinearClassifier`` with ``warm_start``."""
         self.classes_ = passes.classes
+        self.estimator_ = clone(self.estimator).fit_passes(passes)
+        for number in range(1, self.max_iter + 1):
+            name, share = f"round {number} of {self.max_iter}", number / self.max_iter
+            phase = f"self-training, {name}"
+            counts = passes.sum(_guess, "target", self.estimator_, name, phase=phase)
+            self.estimator_.fit_passes(passes, (name, least_bins(counts, share)), int(share * passes.n_target))
+            passes.forget(name)
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of a block's documents, whose softmax are probabilities, and which documents hold no known word."""
-        return self.estimator_.block_scores(block)
+        """Return scores of the documents of a chunk, and which documents have no known word."""
+        return self._scores(block.weighed), np.diff(block.rows.indptr) == 0
 
     def _scores(self, X) -> np.ndarray:
         return log_probability(self.estimator_, X)
@@ -139,24 +133,20 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return linear_rule(self.estimator_)
 
 
-def guess(block: Block, objective: Objective, point: np.ndarray, name: str) -> np.ndarray:
-    """Keep the labels of a block's documents and how sure they are; how many of each label have which confidence."""
-    rows = WeighedRows.of(block, objective.idf, objective.sublinear)
-    weights = spread_classes(point)
-    every = np.zeros(len(block.rows), dtype=np.int32)
-    scores = rows.scores(every, weights[:-1] * objective.idf[:, None], weights[-1])
-    labels, confidence = scores.argmax(axis=1).astype(np.int32), softmax(scores).max(axis=1)
+def _guess(block: Block, estimator: Any, name: str) -> np.ndarray:
+    """Store label and confidence of each document of a chunk; return how many of each label have which confidence."""
+    scores = log_probability(estimator, block.weighed)
+    labels, confidence = scores.argmax(axis=1).astype(np.int32), np.exp(scores.max(axis=1))
     block.keep(name, {"labels": labels, "steps": as_bins(confidence).astype(np.uint16)})
-    return histogram(labels, confidence, objective.n_classes)
+    return histogram(labels, confidence, len(estimator.classes_))
 
 
 def surest_rows(scores: np.ndarray, share: float) -> np.ndarray:
-    """Row numbers of the surest ``share`` of each predicted class (at least one row of each)."""
-    labels = scores.argmax(axis=1)
-    sureness = scores.max(axis=1)
-    chosen = []
-    for code in np.unique(labels):
-        rows = np.flatnonzero(labels == code)
-        count = max(1, int(np.ceil(share * len(rows))))
-        chosen.append(rows[np.argsort(-sureness[rows], kind="stable")[:count]])
-    return np.sort(np.concatenate(chosen))
+    """Return the rows with the most confident ``share`` of each predicted class, at least one row of each.
+
+    ``scores`` are log-probabilities. Confidences are compared in steps of 1/65,536, as in chunks, whose documents
+    cannot be sorted.
+    """
+    labels, confidence = scores.argmax(axis=1), np.exp(scores.max(axis=1))
+    least = least_bins(histogram(labels, confidence, scores.shape[1]), share)
+    return np.flatnonzero(as_bins(confidence) >= least[labels])

@@ -11,12 +11,12 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import HasMethods, Interval, parameter, parameters
+from isthmus._parameters import HasMethods, Interval
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.rules import LinearRule, log_of, two_columns
+from isthmus.features.blocks import Block, Passes
 
 
-@parameters
 class SourceOnlyClassifier(TransferClassifier):
     """Train any scikit-learn classifier on the labelled source rows and apply it to the target as it is.
 
@@ -50,16 +50,36 @@ class SourceOnlyClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    estimator: Any = parameter(HasMethods(["fit", "predict"]), None, default=None, positional=True)
-    cv: int = parameter(Interval(Integral, 2, None, closed="left"), default=3)
+    _parameter_constraints = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "cv": [Interval(Integral, 2, None, closed="left")],
+    }
+
+    def __init__(self, estimator=None, *, cv=3):
+        self.estimator = estimator
+        self.cv = cv
 
     def _fit(self, domains: Domains) -> None:
         X, codes = domains.rows(domains.source), domains.source_codes
         prototype = default_estimator(self.estimator)
-        self.estimator_ = clone(prototype).fit(X, codes)
+        self._calibrate(clone(prototype).fit(X, codes), X, codes)
+
+    def fit_passes(self, passes: Passes) -> SourceOnlyClassifier:
+        """Fit the chunks of the source; a sample of them sets the temperature."""
+        sample = passes.sample
+        self.classes_ = passes.classes
+        self._calibrate(clone(self.estimator).fit_passes(passes), sample.weighed, sample.codes)
+        return self
+
+    def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return scores of the documents of a chunk, and which documents have no known word."""
+        return self._scores(block.weighed), np.diff(block.rows.indptr) == 0
+
+    def _calibrate(self, fitted: Any, X: Any, codes: np.ndarray) -> None:
+        self.estimator_ = fitted
         self.inverse_temperature_ = 1.0
-        if not hasattr(self.estimator_, "predict_proba"):
-            self.inverse_temperature_ = self._held_out_temperature(prototype, X, codes)
+        if not hasattr(fitted, "predict_proba"):
+            self.inverse_temperature_ = self._held_out_temperature(default_estimator(self.estimator), X, codes)
         self.n_iter_ = 1
         self.history_: list[float] = []
         self.termination_condition_ = "fitted"
@@ -92,6 +112,8 @@ _LINEAR = {
 
 def linear_rule(estimator: Any, power: float = 1.0) -> LinearRule | None:
     """What a fitted linear classifier of a recipe does with new rows; None for others."""
+    if hasattr(estimator, "prediction_rule"):
+        return estimator.prediction_rule(power)
     kind = type(estimator)
     if f"{kind.__module__}.{kind.__qualname__}" not in _LINEAR:
         return None

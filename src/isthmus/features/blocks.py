@@ -71,6 +71,11 @@ class Block(Protocol):
         ...
 
     @property
+    def weighed(self) -> sp.csr_matrix:
+        """Return the rows as the method's vectoriser weighs them."""
+        ...
+
+    @property
     def codes(self) -> np.ndarray:
         """Class of each document of the source, -1 where there is none."""
         ...
@@ -129,10 +134,15 @@ class MemoryBlock:
     words: Sequence[str] = ()
     codes: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     held: dict[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
+    weigh: Callable[[sp.csr_matrix], sp.csr_matrix] | None = None
 
     @cached_property
     def rows(self) -> RowBlock:
         return self.make_rows()
+
+    @cached_property
+    def weighed(self) -> sp.csr_matrix:
+        return self.rows.matrix() if self.weigh is None else self.weigh(self.rows.matrix())
 
     def texts(self) -> list[str]:
         return list(self.words)

@@ -237,7 +237,7 @@ class LabelRun(Run[LabelRequest]):
     def _fit(self, method: LargeMethod, topic: Reading) -> Model:
         reading = method.reading(topic)
         view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self.view(reading)
-        passes = PiecePasses(self, view)
+        passes = PiecePasses(self, view, method.vectorizer())
         estimator = method.make(self.request.seed)
         return FittedMethod(estimator.fit_passes(passes), passes.columns)
 

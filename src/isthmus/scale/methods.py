@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import log_softmax
 
 from isthmus.features.blocks import Block, MemoryBlock, RowBlock
+from isthmus.features.term_rows import weigh_counts
 from isthmus.scale.pieces import Job, Piece, load_codes
 from isthmus.scale.views import View, load_rows
 
@@ -29,6 +31,12 @@ class Columns:
     view: str
     n_columns: int
     classes: np.ndarray
+    weighting: str = "counts"  # of the method's vectoriser, as are the other two
+    sublinear: bool = False
+    idf: np.ndarray | None = None
+
+    def weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
+        return weigh_counts(counts, self.weighting, self.idf, sublinear=self.sublinear)
 
 
 class PieceBlock:
@@ -43,6 +51,10 @@ class PieceBlock:
     @cached_property
     def rows(self) -> RowBlock:
         return load_rows(self.piece, self.job, self.columns.view, self.columns.n_columns)
+
+    @cached_property
+    def weighed(self) -> sp.csr_matrix:
+        return self.columns.weigh(self.rows.matrix())
 
     @property
     def codes(self) -> np.ndarray:
@@ -71,12 +83,14 @@ def on_block(piece: Piece, job: Job, columns: Columns, function: Callable[..., A
 class PiecePasses:
     """Feeds the blocks of a :class:`isthmus.scale.run.Run` to a fit; see :class:`isthmus.features.blocks.Passes`."""
 
-    def __init__(self, run: Any, view: View):
+    def __init__(self, run: Any, view: View, vectorizer: Any = None):
         self.run, self.view = run, view
         self.classes, self.n_source, self.n_target = run.classes, run.n_source, run.n_target
         self.random_state = run.request.seed
         self.n_columns, self.languages = view.n_columns, view.reading.languages
         self.columns = Columns(view.name, view.n_columns, run.classes)
+        if vectorizer is not None and vectorizer.weighting == "tfidf":
+            self.columns = replace(self.columns, weighting="tfidf", sublinear=vectorizer.sublinear, idf=self.idf)
 
     @cached_property
     def idf(self) -> np.ndarray:
@@ -86,12 +100,12 @@ class PiecePasses:
     def sample(self) -> MemoryBlock:
         texts, labels = self.run.source_sample
         codes = np.searchsorted(self.classes, np.array(labels, dtype=object)).astype(np.int32)
-        return MemoryBlock("source", lambda: self.view.count_texts(texts), texts, codes)
+        return MemoryBlock("source", lambda: self.view.count_texts(texts), texts, codes, weigh=self.columns.weigh)
 
     @cached_property
     def target_sample(self) -> MemoryBlock:
         texts = self.run.target_sample
-        return MemoryBlock("target", lambda: self.view.count_texts(texts), texts)
+        return MemoryBlock("target", lambda: self.view.count_texts(texts), texts, weigh=self.columns.weigh)
 
     def sum(
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
@@ -131,7 +145,10 @@ class FittedMethod:
         return self.estimator.block_scores(PieceBlock(piece, job, self.columns))
 
     def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
-        block: Block = MemoryBlock("target", lambda: views[self.columns.view].count_texts(texts), texts)
+        def rows() -> RowBlock:  # not every method reads them
+            return views[self.columns.view].count_texts(texts)
+
+        block: Block = MemoryBlock("target", rows, texts, weigh=self.columns.weigh)
         return self.estimator.block_scores(block)[0]
 
 

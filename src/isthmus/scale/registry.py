@@ -3,51 +3,50 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 from isthmus.exceptions import UsageError
+from isthmus.methods import METHODS as METHODS_IN_MEMORY
 
 
 @dataclass(frozen=True)
 class LargeMethod:
-    """An estimator with ``fit_passes``, set as its recipe, and the words it reads.
-
-    ``sentiment``: it reads negations and pairs of words. ``texts``: it makes its features of the texts and needs no
-    vocabulary.
-    """
+    """A method with ``fit_passes``, and what it reads; ``texts``: it needs no vocabulary."""
 
     name: str
-    module: str
-    estimator: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    sentiment: bool = False
+    estimator: str = ""  # below isthmus.classify; if empty, that of the registry
     texts: bool = False
+
+    def vectorizer(self) -> Any:
+        return None if self.texts else METHODS_IN_MEMORY[self.name].build_with()[0]
 
     def reading(self, topic: Any) -> Any:
         """The :class:`isthmus.scale.reading.Reading` of this method, from that of topics."""
-        return replace(topic, sentiment=self.sentiment, pairs=self.sentiment)
+        if self.texts:
+            return topic
+        sentiment = self.vectorizer().sentiment
+        return replace(topic, sentiment=sentiment, pairs=sentiment and topic.analyzer == "words")
 
     def make(self, random_state: int | None) -> Any:
-        made = getattr(import_module(f"isthmus.classify.{self.module}"), self.estimator)(**self.options)
-        if "random_state" in made.get_params():
-            made.set_params(random_state=random_state)
-        return made
+        if not self.estimator:
+            return METHODS_IN_MEMORY[self.name].build_with(random_state=random_state)[-1]
+        module, _, name = self.estimator.rpartition(".")
+        return getattr(import_module(f"isthmus.classify.{module}"), name)()
 
 
 METHODS = {
     method.name: method
     for method in (
-        LargeMethod("nbc", "naive_bayes", "NaiveBayes"),
-        LargeMethod("projection", "projection.classifier", "TermProjectionClassifier"),
-        LargeMethod("logistic", "linear", "LinearClassifier", {"C": 10.0, "sublinear": True}, sentiment=True),
-        LargeMethod("svm", "linear", "LinearClassifier", {"loss": "squared_hinge"}),
-        LargeMethod("cocc", "cocc.classifier", "CoClusteringClassifier"),
-        LargeMethod("strings", "strings.landmarks", "LandmarkKernelClassifier", texts=True),
-        LargeMethod("vectors", "vectors", "TransductiveCentroidClassifier", texts=True),
-        LargeMethod("self-training", "self_training", "SelfTrainingTransferClassifier", sentiment=True),
+        LargeMethod("nbc"),
+        LargeMethod("projection"),
+        LargeMethod("logistic"),
+        LargeMethod("svm"),
+        LargeMethod("cocc"),
+        LargeMethod("strings", "strings.landmarks.LandmarkKernelClassifier", texts=True),
+        LargeMethod("vectors", "vectors.TransductiveCentroidClassifier", texts=True),
+        LargeMethod("self-training"),
     )
 }
 

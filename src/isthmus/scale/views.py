@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import RowBlock
@@ -25,13 +26,17 @@ _PAIRS = 20_000_000  # the same of pairs
 
 @dataclass
 class View:
-    """A vocabulary: the commonest terms first, pairs of them behind, and in how many documents each column occurs."""
+    """A vocabulary: the terms and pairs of them, and in how many documents each column occurs.
+
+    Columns are sorted by their names, as in memory: a method that starts at random finds the same start.
+    """
 
     reading: Reading
     terms: list[str]
-    frequency: np.ndarray
+    frequency: np.ndarray  # of the terms, then of the pairs
     n_documents: int
     pairs: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    place: np.ndarray | None = None  # column of each term and pair; None where terms are sorted and there are no pairs
     left_out: int = 0  # terms beyond the limit
     _index: TermTable | None = field(default=None, repr=False)
 
@@ -45,9 +50,14 @@ class View:
 
     @property
     def idf(self) -> np.ndarray:
-        return smooth_idf(self.frequency, self.n_documents)
+        idf = smooth_idf(self.frequency, self.n_documents)
+        return idf if self.place is None else idf[np.argsort(self.place)]
 
     def names(self) -> list[str]:
+        names = self._names()
+        return names if self.place is None else [names[i] for i in np.argsort(self.place)]
+
+    def _names(self) -> list[str]:
         width = max(1, len(self.terms))
         return self.terms + [f"{self.terms[key // width]} {self.terms[key % width]}" for key in self.pairs.tolist()]
 
@@ -61,6 +71,10 @@ class View:
     def count(self, tokens: Tokens) -> RowBlock:
         column = self.column_of(tokens.terms)
         indptr, indices, counts = count_rows(tokens.ids, tokens.ends, tokens.solo, column, self.pairs, len(self.terms))
+        if self.place is not None:
+            rows = sp.csr_matrix((counts, self.place[indices], indptr), (len(indptr) - 1, self.n_columns))
+            rows.sort_indices()
+            indices, counts = rows.indices, rows.data
         return RowBlock(indptr, indices, counts, self.n_columns)
 
     def count_texts(self, texts: Sequence[str]) -> RowBlock:
@@ -90,12 +104,11 @@ def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading,
             code="empty-vocabulary",
         )
     frequency = np.concatenate([counts for _, counts in merged])
-    by_term = np.array(sorted(range(len(found_terms)), key=found_terms.__getitem__), dtype=np.int64)
-    # The commonest first, ties by the term: what is used most then lies close together, which caches reward.
-    order = by_term[np.argsort(-frequency[by_term], kind="stable")]
-    kept = order[:MAX_TERMS].tolist()
-    terms = [found_terms[i] for i in kept]
-    view = View(reading, terms, frequency[kept], n_documents, left_out=len(order) - len(kept))
+    order = np.array(sorted(range(len(found_terms)), key=found_terms.__getitem__), dtype=np.int64)
+    left_out = max(0, len(order) - MAX_TERMS)
+    if left_out:  # the commonest stay, of equally common terms the first by name
+        order = order[np.sort(np.argsort(-frequency[order], kind="stable")[:MAX_TERMS])]
+    view = View(reading, [found_terms[i] for i in order], frequency[order], n_documents, left_out=left_out)
     return _with_pairs(engine, job, pieces, view, least) if reading.pairs else view
 
 
@@ -154,7 +167,11 @@ def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, leas
         view = replace(view, left_out=view.left_out + len(keys) - room)
         top = np.sort(np.argsort(-counts, kind="stable")[:room])
         keys, counts = keys[top], counts[top]
-    return replace(view, pairs=keys, frequency=np.concatenate([view.frequency, counts]))
+    view = replace(view, pairs=keys, frequency=np.concatenate([view.frequency, counts]))
+    names = view._names()
+    place = np.empty(len(names), dtype=np.int32)
+    place[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names), dtype=np.int32)
+    return replace(view, place=place)
 
 
 def _keys_of(piece: Piece, job: Job, view: View) -> tuple[np.ndarray, np.ndarray]:
