@@ -36,6 +36,8 @@ from isthmus.report.hero import (
 from isthmus.report.listing import _fit, as_json, cap_note, list_data, listed_rows
 from isthmus.report.page import points
 from isthmus.report.summary import Words, by_facts, class_cards, quote, reliability_rows, taught_facts
+from isthmus_bench.calibration import reliability_table
+from isthmus_bench.shifted import make_shifted_texts
 
 HOSTILE = "<script>alert('x')</script>"
 SOURCE, LABELS = ["kind staff", "fast bike"] * 5, ["a", "b"] * 5
@@ -154,6 +156,24 @@ def test_twenty_answers_are_enough_to_show_how_reliable_confidence_was():
     for n, shown in ((19, False), (20, True)):
         answers = {"document": list(range(1, n + 1)), "true_label": (["a", "b"] * 20)[:n]}
         assert bool(reliability_rows(result.teach(answers))) is shown
+
+
+def test_the_report_bins_confidences_as_the_benchmarks_do():
+    made = make_shifted_texts(80, 60, shared=0.4, random_state=1)
+    result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc", embed=False)
+    answers = {"document": list(range(1, 51)), "true_label": made.target_labels[:50]}
+    taught = result.teach(answers)
+    found, before = reliability_rows(taught), np.asarray(taught.vote)[:50]
+    table = reliability_table(
+        made.target_labels[:50],
+        np.asarray(taught.classes)[before.argmax(axis=1)],
+        before.max(axis=1),
+        n_bins=5,
+        strategy="quantile",
+    )
+    assert [row["n"] for row in found] == [part.count for part in table]
+    assert [row["confidence"] for row in found] == pytest.approx([part.confidence for part in table])
+    assert [row["right"] for row in found] == pytest.approx([part.accuracy for part in table])
 
 
 @pytest.mark.parametrize("share", np.linspace(0, 1, 21))
