@@ -64,21 +64,15 @@ def test_texts_repeat_with_noise_only_where_they_must(folder):
 
 
 def test_stages_are_timed_and_everything_is_put_back(folder, monkeypatch):
-    from isthmus.classify.strings.ridge_gpu import DeviceRidge
+    from isthmus.classify.strings import classifier
 
-    monkeypatch.setattr("isthmus.classify.strings.classifier.array_module", lambda device, n: np)
-    before = DeviceRidge._dual
+    monkeypatch.setattr("isthmus.features.strings.array_module", lambda device, n: np)
+    before = classifier.solve_ridge
     row = gpu.fit_seconds(gpu.reviews(folder, 60), (3, 5), np)
-    assert DeviceRidge._dual is before
-    assert {"read", "sort", "gram", "align", "multiply", "factorise", "refine", "score", "predict_2000"} <= row.keys()
-    assert row["solve_s"] >= row["refine"] > 0
-    row |= {"int8_ops": 1e15, "tf32_ops": 4e14, "copy_bytes": 4e12}
-    assert gpu.shares(row, 30)["solve_share"] > 0
-
-
-def test_work_by_hand():
-    """Ten documents, four of them source, three added, eight columns."""
-    assert gpu.work(10, 4, 3, 8) == {"gram_ops": 800, "solve_ops": 10 * 49 + 343 / 3}
+    assert classifier.solve_ridge is before
+    assert {"read", "sort", "gram", "solve", "calibrate", "predict_2000"} <= row.keys()
+    assert row["total_s"] >= row["solve_s"] > 0
+    assert gpu.shares({**row, "int8_ops": 1e15, "copy_bytes": 4e12})["gram_share"] > 0
 
 
 def test_ceilings_are_rates():
@@ -111,14 +105,14 @@ def test_the_cases_run_when_they_are_named(folder, monkeypatch):
 
 def test_agreement_counts_every_difference(folder, monkeypatch):
     """numpy against numpy agrees; one wrong integer, one wrong label and one wrong product are counted."""
-    for room in ("classify.strings.classifier", "features.strings", "features.gram_gpu"):
+    for room in ("features.strings", "features.gram_gpu"):
         monkeypatch.setattr(f"isthmus.{room}.array_module", lambda device, n: np if device == "cuda" else None)
     monkeypatch.setattr(gpu, "LENGTHS", {"reviews": (3, 4), "headlines": (3, 4)})
     task = Task("small", lambda where: gpu.reviews(where, 60))
     study = gpu.agreement({"small": task})
     rows = study(folder, (0,))
     assert {row["what"].split(",")[0] for row in rows} == {
-        "add_products", "add_lists", "fill_rows", "integers", "labels", "scores",
+        "add_products", "add_lists", "integers", "labels", "scores",
     }  # fmt: skip
     assert all(row["compared"] > 0 for row in rows), "a row that compares nothing shows nothing"
     assert [row for row in rows if row["differ"] and not row["what"].startswith("scores")] == []

@@ -162,9 +162,9 @@ def _build_self_training(options: Options) -> TransferPipeline:
 
 
 def _build_strings(options: Options) -> TransferPipeline:
-    from isthmus.classify.strings.classifier import ALIGNED, lengths_for
+    from isthmus.classify.strings.classifier import lengths_for
 
-    return _Method(_STRINGS, None)(options, ngram_range=lengths_for(options.language), **ALIGNED)
+    return _Method(_STRINGS, None)(options, ngram_range=lengths_for(options.language))
 
 
 def _build_strings_paper(options: Options) -> TransferPipeline:
@@ -191,10 +191,9 @@ def _build_vectors_logistic(options: Options) -> TransferPipeline:
 
 
 def _build_vectors_kernel(options: Options) -> TransferPipeline:
-    from isthmus.classify.strings.classifier import ALIGNED
     from isthmus.features.embeddings import CosineKernel
 
-    return _Method(_STRINGS, _embedder)(options, kernel=CosineKernel(), **ALIGNED)
+    return _Method(_STRINGS, _embedder)(options, kernel=CosineKernel())
 
 
 _COCC = "cocc.classifier.CoClusteringClassifier"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus import TransductiveKernelClassifier
-from isthmus.classify.strings.kernel_ridge import choose_ridge
+from isthmus.classify.strings.ridge import choose_ridge
 from isthmus.estimator_checks import example_texts
 
 
@@ -33,11 +33,10 @@ def test_a_class_that_is_never_trained_on_keeps_the_ridge():
 def test_lengths_go_by_the_script():
     texts, labels, domain = example_texts()
     fitted = TransductiveKernelClassifier(ngram_range="auto").fit(texts, labels, sample_domain=domain)
-    assert fitted._rows.kernel.ngram_range == (5, 8)
+    assert fitted.prediction_rule().lengths == (5, 8)
     chinese = ["价格太高了很贵", "服务很好员工热情", "价格便宜", "员工很差服务慢"]
     fitted = TransductiveKernelClassifier(ngram_range="auto").fit(chinese, ["p", "s", None, None])
-    assert fitted._rows.kernel.ngram_range == (1, 4)
-    assert fitted.transduction_.tolist() == ["p", "s", "p", "s"]
+    assert fitted.prediction_rule().lengths == (1, 4)
 
 
 def test_landmarks_leave_the_ridge_they_used():

@@ -136,9 +136,9 @@ def test_words_are_left_out_where_columns_are_not_words(steps):
     assert found["contribution"] == pytest.approx(np.log(whole[0] / less[0]))
 
 
-@pytest.mark.parametrize("settings", [{"classifier": "discriminant"}, {}])
-def test_string_kernels_are_explained_whatever_the_classifier(settings):
-    pipeline = fit(isthmus.TransductiveKernelClassifier(ngram_range=(3, 4), **settings))
+@pytest.mark.parametrize("kernel", ["presence", isthmus.StringKernel(ngram_range=(3, 4)).cross])
+def test_string_kernels_and_functions_are_explained(kernel):
+    pipeline = fit(isthmus.TransductiveKernelClassifier(kernel, ngram_range=(3, 4)))
     rows = explain_document(pipeline, TEXT, top=None)
     assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
 

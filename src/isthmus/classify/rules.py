@@ -6,6 +6,7 @@ labels a text before scikit-learn would have been loaded; the softmax of its sco
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, logsumexp
 
-from isthmus._math.rows import row_blocks, softmax, unit_rows
+from isthmus._math.rows import softmax, unit_rows
 from isthmus.classify.centroids import CentredRows
 from isthmus.classify.cocc.blocks import per_length, score_rows
 from isthmus.features.blocks import RowBlock
@@ -193,6 +194,12 @@ class StringRule:
         rows = self.bend(self._compare(texts))
         return (rows @ self.weights + self.offset) * self.power
 
+    def __getstate__(self):
+        return {**self.__dict__, "texts": json.dumps(list(self.texts))}  # one string loads faster than thousands
+
+    def __setstate__(self, state):
+        self.__dict__.update(state, texts=json.loads(state["texts"]))
+
     def _compare(self, texts: Sequence[str]) -> np.ndarray:
         known = len(self.texts)
         options: dict[str, Any] = {"lowercase": self.lowercase, "squeeze": self.squeeze, "known": known}
@@ -202,30 +209,16 @@ class StringRule:
 
 @dataclass(frozen=True)
 class KernelBend:
-    """What happens to rows of a normalised kernel before weights are applied: exp(K̂ − 1), a centre, a length."""
+    """Transformation of the rows of a normalised kernel: exp(K̂ − 1), about a centre, divided by a length."""
 
-    rbf: bool
     centre: np.ndarray | None = None
     length: float = 1.0
-    unit: bool = False  # rows are brought to length one at the end
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        if self.rbf:
-            rows -= 1.0
-            np.exp(rows, out=rows)
-        return self.align(rows)
-
-    def align(self, rows: np.ndarray) -> np.ndarray:
-        """The same rows about the centre, changed in place."""
+        """Return the rows, changed in place."""
+        rows -= 1.0
+        np.exp(rows, out=rows)
         if self.centre is not None:
             rows -= self.centre
             rows /= self.length
-        return scale_dense(rows) if self.unit else rows
-
-
-def scale_dense(rows: np.ndarray) -> np.ndarray:
-    for block in row_blocks(len(rows), BLOCK):  # a norm takes as much memory as its rows
-        length = np.linalg.norm(rows[block], axis=1, keepdims=True)
-        length[length == 0] = 1.0
-        rows[block] /= length
-    return rows
+        return rows

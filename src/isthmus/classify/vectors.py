@@ -45,7 +45,7 @@ class TransductiveCentroidClassifier(TransferClassifier):
 
     See Also
     --------
-    isthmus.TransductiveKernelClassifier : kernel ridge instead of centroids; centred by domain with ``align="domain"``.
+    isthmus.TransductiveKernelClassifier : kernel ridge instead of centroids.
 
     Examples
     --------

@@ -140,11 +140,13 @@ def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
     from isthmus.explain import cocc, projection, strings
     from isthmus.papers.cocc import LiteralCoClustering
     from isthmus.papers.projection import LiteralTermProjection
+    from isthmus.papers.strings import LiteralStringKernels
 
     return {
         CoClusteringClassifier: cocc.document_terms,
         DualClassifier: terms.dual_terms,
         LiteralCoClustering: cocc.document_terms,
+        LiteralStringKernels: strings.document_terms,
         LiteralTermProjection: projection.document_terms,
         SelfTrainingTransferClassifier: terms.linear_terms,
         SourceOnlyClassifier: terms.linear_terms,

@@ -1,9 +1,9 @@
 """Explain string kernels: the n-grams, words and fitted documents that made a label, exactly, from the weights.
 
 A score is Σ_j w_j·φ(k_j) over the fitted documents j, with k_j the normalised kernel, a sum over the n-grams that the
-text shares with j, and φ(k) = k or exp(k − 1). For φ(k) = exp(k − 1) the change from a text sharing nothing is dealt
-out in proportion, (φ(k_j) − φ(0))·k_jg / k_j for n-gram g: what integrating the gradient along the straight line
-from nothing to the text gives. Contributions plus the score of an empty text add up to the score.
+text shares with j, and φ(k) = exp(k − 1). The change from a text that shares nothing is divided in proportion,
+(φ(k_j) − φ(0))·k_jg / k_j for n-gram g: the integral of the gradient along the straight line from nothing to the text.
+Contributions plus the score of an empty text add up to the score.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     Parameters
     ----------
     model : TransductiveKernelClassifier
-        Fitted on texts with ridge.
+        Fitted on texts with a string kernel.
     text : str
 
     Examples
@@ -38,29 +38,19 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     >>> sorted(table)
     ['staf', 'taff']
     """
-    kernel, rows = _kernel_of(model), model._rows
-    names, own, counts = kernel.counts(text, rows.columns)
+    kernel, rule = _kernel_of(model), model.prediction_rule()
+    names, own, counts = kernel.counts(text, rule.texts)
     values, size = shared_values(kernel.kind, own, counts.astype(float))
-    scale = inverse_roots(np.array([size]))[0] * inverse_roots(rows.diagonal)
-    weights = model._model.weights if rows.root is None else rows.root @ model._model.weights
+    scale = inverse_roots(np.array([size]))[0] * inverse_roots(model._diagonal)
     total = scale * np.asarray(values.sum(axis=1)).ravel()
     slope = np.ones(len(total))
-    if rows.use_rbf:
-        touched = total > 0
-        slope[touched] = (np.exp(total[touched] - 1) - np.exp(-1)) / total[touched]
+    touched = total > 0
+    slope[touched] = (np.exp(total[touched] - 1) - np.exp(-1)) / total[touched]
+    # Centred rows only change the base; their common length divides everything.
+    weights = rule.weights / rule.bend.length
     table = dict(zip(names, values.T @ (weights * (slope * scale)[:, None]), strict=True))
-    base = weights.sum(axis=0) * np.exp(-1) if rows.use_rbf else np.zeros(weights.shape[1])
-    if rows.centre is None:
-        return table, base
-    # Centred rows only move the base; rows of length one divide all by the length of this text's row.
-    base = base - rows.centre @ weights
-    length = rows.length
-    if rows.align == "domain":
-        row = (np.exp(total - 1) if rows.use_rbf else total) - rows.centre
-        length = float(np.linalg.norm(row)) or 1.0
-    # The responses of centred rows were centred too: what was taken off is added at the end.
-    offset = model._model.offset if model.classifier == "ridge" else 0.0
-    return {gram: values / length for gram, values in table.items()}, base / length + offset
+    empty = np.full(len(weights), np.exp(-1)) - (0.0 if rule.bend.centre is None else rule.bend.centre)
+    return table, empty @ weights + rule.offset
 
 
 def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
@@ -90,11 +80,10 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Return rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
 
-    Words are named without the marks around them. Where the kernel is not a string kernel, or the classifier is not
-    ridge, words are left out instead.
+    Words are named without the marks around them. If the kernel is not a string kernel, words are left out instead.
     """
     model = pipeline.steps[-1][1]
-    if not _is_exact(model):
+    if model.prediction_rule() is None:
         return left_out_terms(pipeline, text)
     total: dict[str, np.ndarray] = {}
     for word, values in word_contributions(model, text):
@@ -118,16 +107,11 @@ def nearest_documents(model, text: str, source_texts: list[str], source_labels, 
     ]
 
 
-def _is_exact(model) -> bool:
-    return isinstance(model._rows.kernel, StringKernel) and model.classifier == "ridge"
-
-
 def _kernel_of(model) -> StringKernel:
-    kernel = model._rows.kernel
-    if not _is_exact(model):
+    rule = model.prediction_rule()
+    if rule is None:
         raise UsageError(
-            "n-grams can be accounted for where the kernel is a string kernel and the classifier is ridge; here it is "
-            f"{type(kernel).__name__} with {model.classifier}.",
+            "n-grams explain a label only if the kernel is a string kernel; this model has another kernel.",
             code="bad-parameter",
         )
-    return kernel
+    return StringKernel(rule.kind, rule.lengths, lowercase=rule.lowercase, squeeze=rule.squeeze, n_jobs=rule.n_jobs)

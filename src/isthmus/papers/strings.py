@@ -16,7 +16,7 @@ from isthmus._math.calibration import fit_temperature
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.rules import KernelBend, StringRule
 from isthmus.classify.strings.classifier import CALIBRATION_ROWS, lengths_for
-from isthmus.classify.strings.kernel_ridge import leave_one_out
+from isthmus.classify.strings.ridge import leave_one_out
 from isthmus.features.languages import guess_language
 from isthmus.features.strings import StringKernel
 
@@ -95,6 +95,15 @@ def two_rounds(
     return first, kernel[np.ix_(target, train)] @ weights, train, weights
 
 
+def temperature(kernel: np.ndarray, source: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
+    """Return the factor that turns scores into probabilities, from left-out source documents; not in the paper."""
+    held = np.arange(len(source))
+    if len(held) > CALIBRATION_ROWS:
+        held = held[np.linspace(0, len(held) - 1, CALIBRATION_ROWS).astype(int)]
+    own = kernel[np.ix_(source[held], source[held])]
+    return fit_temperature(leave_one_out(own, one_against_all(codes[held], n_classes), ALPHA), codes[held])
+
+
 class LiteralStringKernels(TransferClassifier):
     """Transductive kernel classifier (TKC) as printed, for the method ``strings-paper``.
 
@@ -137,12 +146,7 @@ class LiteralStringKernels(TransferClassifier):
         K = transductive_kernel(rbf)
         source, codes, target = domains.source, domains.source_codes, domains.target
         first, second, train, weights = two_rounds(K, source, codes, target, domains.n_classes)
-        held = np.arange(len(source))
-        if len(held) > CALIBRATION_ROWS:
-            held = held[np.linspace(0, len(held) - 1, CALIBRATION_ROWS).astype(int)]
-        responses = one_against_all(codes[held], domains.n_classes)
-        left_out = leave_one_out(K[np.ix_(source[held], source[held])], responses, ALPHA)
-        self.inverse_temperature_ = fit_temperature(left_out, codes[held])
+        self.inverse_temperature_ = temperature(K, source, codes, domains.n_classes)
         self.first_round_ = domains.restore_targets(self.classes_[first.argmax(axis=1)])
         self.target_scores_ = domains.restore_targets(second)
         self.n_iter_ = 2
@@ -155,7 +159,7 @@ class LiteralStringKernels(TransferClassifier):
             squeeze=strings.squeeze,
             n_jobs=strings.n_jobs,
             texts=domains.X,
-            bend=KernelBend(rbf=True),
+            bend=KernelBend(),
             weights=rbf[train].T @ weights,
             offset=np.zeros(domains.n_classes),
             power=self.inverse_temperature_,

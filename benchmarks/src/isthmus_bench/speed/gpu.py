@@ -84,7 +84,6 @@ CORPORA = {"reviews": reviews, "headlines": headlines}
 def stage_clock(xp: Any) -> Iterator[dict[str, float]]:
     """Seconds of the steps of a fit, the device waited for; counts of what was done."""
     from isthmus.classify.strings import classifier
-    from isthmus.classify.strings.ridge_gpu import DeviceRidge, DeviceRows
     from isthmus.features.gram_gpu import GramIndex
     from isthmus.features.strings import StringKernel
 
@@ -92,14 +91,9 @@ def stage_clock(xp: Any) -> Iterator[dict[str, float]]:
     wrapped = [
         (StringKernel, "_encode", "read"),
         (GramIndex, "build", "sort"),
-        (classifier, "whole_counts", "gram"),
-        (DeviceRows, "align", "align"),
-        (DeviceRidge, "_deflate", "solve"),
-        (DeviceRidge, "_multiply", "multiply"),
-        (DeviceRidge, "_factorise", "factorise"),
-        (DeviceRidge, "_dual", "refine"),
-        (DeviceRidge, "scores", "score"),
-        (DeviceRidge, "held_out_scores", "calibrate"),
+        (StringKernel, "gram_and_diagonal", "gram"),
+        (classifier, "solve_ridge", "solve"),
+        (classifier.TransductiveKernelClassifier, "_temperature", "calibrate"),
     ]
     before = [owner.__dict__[name] for owner, name, _ in wrapped]
 
@@ -114,9 +108,6 @@ def stage_clock(xp: Any) -> Iterator[dict[str, float]]:
             if stage == "sort":
                 spent["columns"] = result.dense.shape[1]
                 spent["entries"] = len(result.docs)
-            if stage == "refine":
-                spent[f"steps_{len(args[0].train)}"] = args[0].n_steps
-                spent["shift"] = max(spent.get("shift", 0.0), args[0].shift)
             return result
 
         return call
@@ -141,12 +132,11 @@ def _wait(xp: Any) -> None:
 
 
 def fit_seconds(data: TaskData, lengths: tuple[int, int], xp: Any, **settings: Any) -> dict[str, Any]:
-    """From texts to labels on the device, exact, both rounds: seconds in all and by stage, and accuracy."""
+    """From texts to labels, exact, both rounds, the kernel on the device: seconds in all and by stage, and accuracy."""
     from isthmus import TransductiveKernelClassifier
-    from isthmus.classify.strings.classifier import ALIGNED
 
     texts, labels, domain = data.joined()
-    model = TransductiveKernelClassifier(ngram_range=lengths, device="cuda", **{**ALIGNED, **settings})
+    model = TransductiveKernelClassifier(ngram_range=lengths, device="cuda", max_exact=len(texts), **settings)
     with stage_clock(xp) as spent, warnings.catch_warnings():
         warnings.simplefilter("ignore", IsthmusWarning)
         start = time.perf_counter()
@@ -157,8 +147,7 @@ def fit_seconds(data: TaskData, lengths: tuple[int, int], xp: Any, **settings: A
         model.predict(data.target_texts[:2_000])
         fitted["predict_2000"] = time.perf_counter() - start
     right = float(np.mean(model.transduction_[domain < 0] == np.asarray(data.target_labels)))
-    solve = sum(fitted.get(stage, 0.0) for stage in ("solve", "multiply", "factorise", "refine", "score", "align"))
-    return {"n": len(texts), "total_s": total, "solve_s": solve, "accuracy": right, **fitted}
+    return {"n": len(texts), "total_s": total, "solve_s": fitted["solve"], "accuracy": right, **fitted}
 
 
 # -- Ceilings of the device, and a peer
@@ -228,20 +217,10 @@ def _give_back() -> None:
     torch.cuda.empty_cache()
 
 
-def work(n: int, n_source: int, added: int, columns: int) -> dict[str, float]:
-    """Operations that cannot be avoided: of the int8 product (its lower triangle), and of the ridge's two rounds."""
-    total = n_source + added
-    products = n * total**2  # R·Rᵀ, lower triangle, 2 operations each
-    factor = total**3 / 3
-    return {"gram_ops": n**2 * columns, "solve_ops": products + factor}
-
-
-def shares(row: dict[str, Any], n_source: int) -> dict[str, float]:
-    """How much of the time of the products and of the solution the device would need at its measured ceilings."""
+def shares(row: dict[str, Any]) -> dict[str, float]:
+    """Return the share of the time of the Gram matrix that the device would need at its measured ceilings."""
     n = row["n"]
-    done = work(n, n_source, (n - n_source) // 2, row["columns"])
-    gram = done["gram_ops"] / row["int8_ops"] + 2 * n * n / row["copy_bytes"]
-    return {"gram_share": gram / row["gram"], "solve_share": done["solve_ops"] / row["tf32_ops"] / row["solve_s"]}
+    return {"gram_share": (n**2 * row["columns"] / row["int8_ops"] + 2 * n * n / row["copy_bytes"]) / row["gram"]}
 
 
 def _case(corpus: str, n: int):
@@ -252,8 +231,8 @@ def _case(corpus: str, n: int):
         data = CORPORA[corpus](Path(folder), n)
         fit_seconds(CORPORA[corpus](Path(folder), 1_000), LENGTHS[corpus], xp)  # loads libraries, compiles
         row = {**fit_seconds(data, LENGTHS[corpus], xp), **ceilings(xp)}
-        row |= shares(row, len(data.source_texts))
-        row["ours_s"] = row["gram"] + row["sort"]
+        row |= shares(row)
+        row["ours_s"] = row["gram"]
         free_bytes(xp)  # the peer finds the device as empty as we did
         row["peer"] = "PyTorch X·Xᵀ, X given"
         row["peer_s"] = torch_product(data.joined()[0], LENGTHS[corpus])[0]
@@ -266,7 +245,6 @@ def _case(corpus: str, n: int):
 def sizes(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """Accuracy and seconds by size: landmarks on the CPU, exact on a GPU where there is one."""
     from isthmus import TransductiveKernelClassifier
-    from isthmus.classify.strings.classifier import ALIGNED
     from isthmus.features.gram_gpu import array_module
 
     rows = []
@@ -280,7 +258,6 @@ def sizes(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
                 found = fit_seconds(data, LENGTHS[corpus], xp)
                 rows.append({**row, "method": "exact, GPU", "accuracy": found["accuracy"], "seconds": found["total_s"]})
             settings: dict[str, Any] = {
-                **ALIGNED,
                 "ngram_range": LENGTHS[corpus],
                 "n_landmarks": 2_000,
                 "random_state": 0,
@@ -298,8 +275,7 @@ def sizes(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
 
 
 FITS: dict[str, dict[str, Any]] = {
-    "the paper's": {},
-    "the recipe's": {"align": "mean", "alpha": 1e-4},
+    "the method's": {},
     "intersection": {"kernel": "intersection"},
 }
 
@@ -336,8 +312,7 @@ def _difference(found: Any, expected: Any) -> dict[str, Any]:
 
 
 def twins(xp: Any, n: int = 300) -> list[dict]:
-    """The three functions with CUDA code on random input, against the same functions with numpy."""
-    from isthmus.classify.strings.ridge_gpu import DeviceRows
+    """The two functions of the Gram matrix with CUDA code on random input, against the same functions with numpy."""
     from isthmus.features import gram_gpu
 
     rng = np.random.RandomState(0)
@@ -364,18 +339,6 @@ def twins(xp: Any, n: int = 300) -> list[dict]:
             tiles = [gram_gpu.to_host(index.tile(split, n)) for index in built]
             below = [np.tril(tile, -1) if not split else tile for tile in tiles]
             rows.append({"task": "random texts", "what": f"add_lists, {kind}, split {split}", **_difference(*below)})
-    values = rng.randint(0, 500, (n, n))
-    for stored in (np.uint16, np.int32, np.float32, np.float64):
-        for wanted in (np.float32, np.float64):
-            found = []
-            for module in (xp, np):
-                roots = module.asarray(1 / np.sqrt(500.0 + np.arange(n)))
-                how = DeviceRows(module, module.asarray(values.astype(stored)), roots, True, True)
-                how.centre = module.asarray(np.linspace(0, 0.1, n)[None])
-                picked = module.asarray(np.arange(0, n, 7))
-                found.append(gram_gpu.to_host(gram_gpu.fill_rows(module, how.values, picked, 11, n - 5, how, wanted)))
-            what = f"fill_rows, {np.dtype(stored)} to {np.dtype(wanted)}"
-            rows.append({"task": "random numbers", "what": what, **_difference(*found)})
     return rows
 
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from isthmus._math.calibration import fit_temperature
 from isthmus.classify.strings.classifier import CALIBRATION_ROWS, SPACED_LENGTHS, UNSPACED_LENGTHS
-from isthmus.classify.strings.kernel_ridge import choose_ridge, indicator, leave_one_out, rbf
+from isthmus.classify.strings.ridge import choose_ridge, indicator, leave_one_out, rbf
 from isthmus.exceptions import IsthmusWarning
 from isthmus.features.blocks import (
     ONE,
