@@ -210,14 +210,17 @@ def test_numbers_and_names_do_not_mix():
     assert caught.value.code == "bad-labels"
 
 
-def test_answers_for_the_target_leave_the_row_out():
-    rows = np.vstack([groups(seed)[0] for seed in (0, 1)])
+@pytest.mark.parametrize("labelled", [0, 3])
+def test_fitted_rows_get_the_same_labels_when_they_come_again(labelled):
+    rows, codes = (np.concatenate(parts) for parts in zip(*[groups(seed)[::2] for seed in (0, 1)], strict=True))
     names = dict(zip("abc", groups()[1], strict=True))
-    model = ClassNameClassifier(names).fit(rows, [None] * len(rows))
-    proba = model.target_proba(rows)
-    np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.transduction_)
-    assert not np.allclose(proba, model.predict_proba(rows))
-    np.testing.assert_allclose(model.target_proba(rows[:5]), model.predict_proba(rows[:5]), rtol=1e-5, atol=1e-8)
+    labels = np.array(["abc"[code] for code in codes], dtype=object)
+    labels[labelled * 3 :] = None
+    model = ClassNameClassifier(names).fit(rows, labels)
+    again = pickle.loads(pickle.dumps(model))
+    target = slice(labelled * 3, None)
+    np.testing.assert_array_equal(again.predict(rows[target]), model.transduction_[target])
+    np.testing.assert_array_equal(again.target_proba(rows[target]), model.predict_proba(rows[target]))
 
 
 # --------------------------------------------------------------------------------------------------------- pipelines

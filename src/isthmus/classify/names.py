@@ -326,7 +326,7 @@ class ClassNameClassifier(TransferClassifier):
         words = {name: text for name, text in given.items() if name not in rows}
         return {**read_classes(words, known), **rows}
 
-    def _fit(self, domains: Domains) -> np.ndarray:
+    def _fit(self, domains: Domains) -> None:
         self.components_ = None
         if sp.issparse(domains.X):  # dense rows keep their columns
             size = max(1, min(self.n_components, domains.X.shape[0] - 1, domains.X.shape[1]))
@@ -367,10 +367,6 @@ class ClassNameClassifier(TransferClassifier):
             # second opinion.
             by_names = np.where(never, _NEVER, rows @ self.anchors_.T)
             self.inverse_temperature_ = fit_temperature(scores, by_names.argmax(axis=1))
-        self._target_scores = (
-            self.inverse_temperature_ * domains.restore_targets(scores) if len(domains.target) else None
-        )
-        return scores.argmax(axis=1)
 
     def _find_anchors(self, classes: list, labelled: np.ndarray, codes: np.ndarray) -> np.ndarray:
         """Return the first direction of each class: of its name, of its labelled rows, or of both."""
@@ -452,13 +448,6 @@ class ClassNameClassifier(TransferClassifier):
     def prediction_rule(self) -> NamesRule:
         """Return the rule that scores documents; see ``isthmus.classify.rules``."""
         return NamesRule(self.components_, self.mean_, self._weights, self._intercepts, self.inverse_temperature_)
-
-    def target_proba(self, X):
-        """Return probabilities of the fitted target rows ``X``, in their order, each by the model without that row."""
-        known = self._target_scores
-        if known is None or len(known) != X.shape[0]:
-            return self.predict_proba(X)
-        return softmax(known)
 
     def term_contributions(self, row) -> dict[int, np.ndarray]:
         """Return the contribution of each column to the scores of a row; see :class:`isthmus.explain.Accountable`."""
