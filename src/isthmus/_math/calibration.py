@@ -1,4 +1,4 @@
-"""Scores to probabilities by one temperature, fitted on held-out rows."""
+"""Calibrate scores on held-out rows: one temperature, or one slope and an offset per class."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from scipy.special import logsumexp
 
 
 def fit_temperature(scores: np.ndarray, codes: np.ndarray, *, bounds: tuple[float, float] = (1e-3, 1e3)) -> float:
-    """The factor a that makes softmax(a·scores) most likely for the true classes.
+    """Return the factor a that makes softmax(a·scores) most likely for the true classes.
 
-    One parameter, because held-out rows are few; the most likely class stays the same.
+    One parameter, because held-out rows are few; the most likely class does not change.
     """
     rows = np.arange(len(codes))
 
@@ -23,7 +23,7 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, *, bounds: tuple[floa
 
 
 def fit_affine(logs: np.ndarray, codes: np.ndarray) -> tuple[float, np.ndarray]:
-    """Slope a ≥ 0 and one offset per class that make softmax(a·logs + offsets) most likely for the true classes.
+    """Return a slope a ≥ 0 and offsets per class that make softmax(a·logs + offsets) most likely for the true classes.
 
     The offsets supply the class frequencies that the scores lack; a weak penalty keeps them finite.
     """

@@ -1,4 +1,4 @@
-"""How loops are compiled; importing this module loads numba."""
+"""Compile loops with numba; importing this module loads numba."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from numba import njit
 
 
 def compiled(function: Callable | None = None, **options: Any) -> Any:
-    """Compile a function at its first call, without Python's lock, and keep the outcome for other processes.
+    """Compile a function at its first call, without Python's lock, and cache the result for other processes.
 
-    It is kept beside the module, in the user's cache folder, or in ``NUMBA_CACHE_DIR``; where none can be written to,
-    every process compiles for itself.
+    The cache is next to the module, in the user's cache folder, or in ``NUMBA_CACHE_DIR``; if none is writable, every
+    process compiles for itself.
     """
     if function is None:
         return lambda inner: compiled(inner, **options)

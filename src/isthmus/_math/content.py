@@ -1,4 +1,4 @@
-"""An order of rows that depends on what they hold and on nothing else."""
+"""An order of rows that depends only on their contents."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import ndtri
 
-_BLOCK = 1 << 15  # numbers mixed in one go: they stay in the cache
+_BLOCK = 1 << 15  # numbers mixed at a time, so that they fit the cache
 
 
 def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
-    """Row numbers in the order of a hash of the rows' contents; equal rows are ordered by the numbers ``more``."""
+    """Return row numbers in the order of a hash of the rows' contents; the numbers ``more`` order equal rows."""
     # The exact values decide only between rows that agree to seven digits: another machine's logarithm, which may
     # differ in the last one, then gives the same order.
     coarse = content_keys(rows)
@@ -30,7 +30,7 @@ def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
 
 
 def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
-    """A hash per row as an unsigned integer, of its values in the given precision."""
+    """Return a hash per row as an unsigned integer, of its values in the given precision."""
     if sp.issparse(rows):
         return _sparse_keys(rows, precision)
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
@@ -42,7 +42,7 @@ def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
 
 
 def label_ranks(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Each known label's place among the sorted labels, -1 for the others: what tells equal rows apart."""
+    """Return the rank of each known label among the sorted labels, -1 for the others; it orders equal rows."""
     ranks = np.full(len(values), -1, dtype=np.int64)
     if known.any():
         ranks[known] = np.unique(values[known], return_inverse=True)[1]
@@ -50,7 +50,7 @@ def label_ranks(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Normal noise, ``width`` numbers per row, that depends on ``rng`` and on what the row holds, not on its place."""
+    """Return normal noise, ``width`` numbers per row, that depends on ``rng`` and the row's contents only."""
     salt = rng.integers(2**63, size=width).astype(np.uint64)
     bits = mixed_bits(content_keys(rows)[:, None] ^ salt[None, :])
     return ndtri((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
@@ -63,7 +63,7 @@ def _sparse_keys(rows: sp.csr_matrix, precision: Any) -> np.ndarray:
         own = slice(rows.indptr[first], rows.indptr[last])
         entries = mixed_bits(mixed_bits(_bits(rows.data[own], precision)) + _columns(rows.indices[own]))
         entries[rows.data[own] == 0] = 0
-        # Sums modulo 2^64 as differences of running sums, which empty rows do not trouble.
+        # Sums modulo 2^64 as differences of running sums, which are also right for empty rows.
         running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
         ends = running[rows.indptr[first : last + 1] - own.start]
         keys[first:last] = ends[1:] - ends[:-1]
@@ -87,7 +87,7 @@ def _columns(numbers: np.ndarray) -> np.ndarray:
 
 
 def mixed_bits(bits: np.ndarray) -> np.ndarray:
-    """Every bit of the outcome depends on every bit given (the finish of splitmix64), in place."""
+    """Mix bits in place, so that every bit of the result depends on every input bit (the last step of splitmix64)."""
     flat = bits.reshape(-1)
     for start in range(0, len(flat), _BLOCK):
         part = flat[start : start + _BLOCK]

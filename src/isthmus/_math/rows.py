@@ -1,4 +1,4 @@
-"""Lengths, means and blocks of rows. Needs numpy and scipy.sparse alone: a saved model labels a text without more."""
+"""Lengths, means and blocks of rows. Imports only numpy and scipy.sparse, so that a saved model loads quickly."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import scipy.sparse as sp
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:
-    """Rows of log-scores to rows of probabilities."""
+    """Return rows of probabilities from rows of log-scores."""
     shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
     return shifted / shifted.sum(axis=1, keepdims=True)
 
 
 def row_blocks(n_rows: int, size: int) -> Sequence[slice]:
-    """Slices that cut ``n_rows`` rows into blocks of at most ``size``."""
+    """Return slices that cut ``n_rows`` rows into blocks of at most ``size``."""
     return [slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size)]
 
 
 def scale_to_unit(X: sp.csr_matrix) -> None:
-    """Rows of a CSR matrix to length one, in place; empty rows stay empty.
+    """Scale the rows of a CSR matrix to length one, in place; empty rows are unchanged.
 
     Squares are added one after the other, so that rows of any number of matrices agree to the last bit.
     """
@@ -31,7 +31,7 @@ def scale_to_unit(X: sp.csr_matrix) -> None:
 
 
 def unit_rows(rows: Any) -> Any:
-    """Rows of length one, dense or sparse; empty rows stay empty."""
+    """Return rows of length one, dense or sparse; empty rows are unchanged."""
     if sp.issparse(rows):
         rows = rows.tocsr(copy=True)
         rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
@@ -42,12 +42,13 @@ def unit_rows(rows: Any) -> Any:
 
 
 def rows_are_empty(rows: Any) -> np.ndarray:
+    """Return which rows have no entry other than 0."""
     filled = rows.getnnz(axis=1) if sp.issparse(rows) else np.count_nonzero(rows, axis=1)
     return np.asarray(filled).ravel() == 0
 
 
 def unknown_texts(tests: Sequence[Callable[[list[str]], np.ndarray]], texts: Sequence[str]) -> np.ndarray:
-    """Texts of which every test says that it knows nothing in them; each is asked about those that are left."""
+    """Return the texts without a known term for any of the tests; each test gets only the texts that remain."""
     left = np.arange(len(texts))
     for knows_nothing in tests:
         if len(left):
@@ -58,7 +59,7 @@ def unknown_texts(tests: Sequence[Callable[[list[str]], np.ndarray]], texts: Seq
 
 
 def group_sums(rows: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Sum of the rows of each group, row after row: a sparse product, many times faster than ``np.add.at``."""
+    """Return the sum of the rows of each group: a sparse product, many times faster than ``np.add.at``."""
     n = len(codes)
     members = sp.csc_matrix((np.ones(n), codes, np.arange(n + 1)), shape=(n_groups, n))
     sums = members @ rows
@@ -66,7 +67,7 @@ def group_sums(rows: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
 
 
 def group_means(X: sp.csr_matrix, codes: np.ndarray, n_groups: int) -> np.ndarray:
-    """Mean row of each group; ``codes`` < 0 belong to none."""
+    """Return the mean row of each group; rows with a code below 0 belong to none."""
     rows = np.flatnonzero(codes >= 0)
     counts = np.bincount(codes[rows], minlength=n_groups)
     return group_sums(X[rows], codes[rows], n_groups) / np.maximum(counts, 1)[:, None]

@@ -1,4 +1,4 @@
-"""Intervals for shares that were counted in a random sample, drawn with or without an end to the population."""
+"""Intervals for shares counted in a random sample from a finite or infinite population."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def check_confidence(confidence: float) -> None:
 
 
 def two_sided_z(confidence: float) -> float:
-    """Standard errors on either side that hold ``confidence`` of a normal distribution: 1.96 for 0.95."""
+    """Return the standard errors on either side that contain ``confidence`` of a normal distribution: 1.96 for 0.95."""
     check_confidence(confidence)
     return float(ndtri((1 + confidence) / 2))
 
 
 def effective_size(n: int, population: int | None) -> float:
-    """Rows drawn from an endless population that would tell as much as ``n`` drawn without replacement.
+    """Return the size of a sample from an infinite population that is as informative as ``n`` without replacement.
 
-    n·(N − 1)/(N − n), the finite population correction turned round: infinite where all were drawn, ``n`` where
+    n·(N − 1)/(N − n), the inverse of the finite population correction: infinite if all were drawn, ``n`` where
     ``population`` is None.
     """
     if population is None:
@@ -37,18 +37,18 @@ def effective_size(n: int, population: int | None) -> float:
 
 
 def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
-    """Ends of Wilson's score interval; ``n`` may be an effective size."""
+    """Return the ends of Wilson's score interval; ``n`` may be an effective size."""
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
-    # At the borders the formula gives 0 and 1 up to rounding; say so exactly.
+    # At the borders the formula gives 0 and 1 only up to rounding.
     return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
 def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[float, float]:
-    """Ends of the interval for the difference of two shares that were counted in the same rows.
+    """Return the ends of the interval for the difference of two shares counted in the same rows.
 
-    ``more`` and ``fewer`` are the shares of rows that only the first, only the second count has. One row is added on
-    either side (Bonett and Price 2012), so that the interval does not collapse where the sample shows no difference.
+    ``more`` and ``fewer`` are the shares of rows that only the first and only the second count contains. One row is
+    added on either side (Bonett and Price 2012), so that the interval has a width where the sample shows no difference.
     """
     plus, minus = (more + 1 / n) / (1 + 2 / n), (fewer + 1 / n) / (1 + 2 / n)
     half = z * sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))
@@ -56,7 +56,7 @@ def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[floa
 
 
 def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.ndarray:
-    """Log of an e-value against more than ``budget`` wrong, from ``n`` documents drawn at random.
+    """Return the log of an e-value against more than ``budget`` wrong, from ``n`` documents drawn at random.
 
     The likelihood of ``wrong`` among ``n`` under error rates below the budget (their density falls as 1/√rate), over
     its likelihood with the fewest wrong labels that break the budget, drawn without replacement. Wrong labels that were
@@ -76,5 +76,5 @@ def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.nd
 
 
 def _log_falling(number: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """Logarithm of number·(number − 1)· … , ``times`` factors; anything where there are too few."""
+    """Return the logarithm of number·(number − 1)· … , ``times`` factors; anything where there are too few."""
     return gammaln(np.maximum(number, 0) + 1) - gammaln(np.maximum(number - times, 0) + 1)

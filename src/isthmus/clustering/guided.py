@@ -37,39 +37,39 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
     Each iteration assigns target documents to the nearest centre, aligns centres with source groups by maximum-weight
     matching, and moves each centre to a weighted mean of its documents and of the source group it is aligned with;
-    the better the match, the stronger the pull (equations 1–3 of the paper). Source groups without a counterpart are
-    left alone, and so are target clusters: those are new.
+    the better the match, the stronger the pull (equations 1–3 of the paper). A source group without a counterpart pulls
+    no cluster; a target cluster without one is new.
 
-    It assumes that the two domains share words and that groups which are alike in meaning use like words. It does
-    harm when a source group resembles two target groups, or the reverse (see
+    The estimator assumes that the two domains share words and that groups with similar meaning use similar words. It
+    is harmful when a source group resembles two target groups, or the reverse (see
     :func:`isthmus.clustering.estimate_guidance_gain`).
 
     Parameters
     ----------
     n_clusters : int or "auto", default="auto"
-        Number of target clusters. "auto" looks for the number at which a further cluster gains as little as it does in
-        the source at the source's own number of groups; source groups with a plain counterpart set the least number.
+        Number of target clusters. "auto" chooses the number at which one more cluster gains as little as it does in
+        the source at the source's own number of groups; source groups with a clear counterpart set the least number.
     guidance : float in [0, 1] or "auto", default=0.5
         Weight of the source, 1 − α of the paper; 0 is k-means. "auto" takes 0.5, or that of 0, 0.25 and 0.75 under
-        which one half of the words finds clusters that the other half describes plainly better.
+        which one half of the words finds clusters that the other half describes clearly better.
     n_init : int, default=10
-        Starts; the run whose documents lie nearest to their centres is kept. The centres bear the pull, so a wrong
-        alignment shows; equation (2) itself cannot compare runs, since a cluster without a match pays nothing.
+        Starts; the run whose documents are nearest to their centres is used. The centres include the pull, so a wrong
+        alignment shows; equation (2) itself cannot compare runs, because a cluster without a match costs nothing.
     init : {"k-means++", "random"} or ndarray of shape (n_clusters, n_words), default="k-means++"
-        First centres, drawn exactly as scikit-learn's ``KMeans`` draws them from the target rows sorted by content.
+        First centres, drawn as scikit-learn's ``KMeans`` draws them from the target rows sorted by content.
     metric : {"cosine", "euclidean"}, default="cosine"
-        "cosine" makes rows of length one and compares directions (spherical k-means when ``guidance=0``). "euclidean"
-        with ``guidance=0`` is scikit-learn's ``KMeans`` on the rows in that order.
+        "cosine" compares directions (spherical k-means when ``guidance=0``). "euclidean" with ``guidance=0`` is
+        scikit-learn's ``KMeans`` on the rows in that order.
     max_iter : int, default=100
     tol : float, default=1e-4
         As for ``KMeans``: movement of the centres, relative to the variance of the words, below which a run stops.
     pivot_weights : bool or dict, default=True
-        Weigh shared words by the similarity of their contexts in the two domains. A dict does so, too, and sets the
-        weights of its columns, 0 for a word that must not count.
+        Weigh shared words by the similarity of their contexts in the two domains. A dict also sets the weights of its
+        columns; 0 ignores a word.
     projection : bool, default=True
-        Carry the weight of words that one domain lacks over to shared words they occur with.
+        Pass the weight of words that one domain lacks to the shared words with which they occur.
     contexts : isthmus.features.contexts.Contexts, optional
-        Contexts counted in running text; if omitted, words meet when a document holds both.
+        Contexts counted in running text; if omitted, words meet when a document contains both.
     n_jobs : int, optional
         Threads; -1 for all cores.
     random_state : int, RandomState or None, default=None
@@ -77,7 +77,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     Attributes
     ----------
     labels_ : ndarray of int of shape (n_rows,)
-        Cluster of each target row; of a source row the cluster its group is aligned with, -1 if none.
+        Cluster of each target row; for a source row the cluster with which its group is aligned, -1 if none.
     cluster_centers_ : ndarray of shape (n_clusters, n_words)
         Centres with the pull of the source; ``predict`` compares with these.
     cluster_means_, target_mean_ : ndarray
@@ -93,7 +93,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     guidance_ : float
         Weight of the source that was used.
     n_clusters_table_, guidance_table_ : list of dict
-        What was weighed when ``n_clusters="auto"`` or ``guidance="auto"``.
+        Values compared when ``n_clusters="auto"`` or ``guidance="auto"``.
     n_empty_ : int
         Target rows without any word.
     inertia_ : float
@@ -104,7 +104,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     See Also
     --------
     isthmus.cluster : From texts, with names and a report.
-    isthmus.clustering.estimate_guidance_gain : Whether guidance will help, without gold labels.
+    isthmus.clustering.estimate_guidance_gain : Estimates whether guidance helps, without gold labels.
 
     References
     ----------
@@ -282,7 +282,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
     def _read(self, X, y, sample_domain) -> Domains:
         if y is None:
             if sample_domain is not None:
-                check_transfer_data(self, X, y, sample_domain)  # refuses: domains without groups
+                check_transfer_data(self, X, y, sample_domain)  # refuses domains without groups
             X = _clean_rows(check_rows(self, X, reset=True))
             hidden = np.full(X.shape[0], UNLABELLED)
             self.classes_ = np.zeros(0, dtype=object)
@@ -394,7 +394,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
 
 
 def _target_rows(rows: Domains) -> np.ndarray:
-    """Return the rows that are grouped: where none is marked as target, all of them."""
+    """Return the rows to group: all of them if none is marked as target."""
     return rows.target if len(rows.target) else np.arange(rows.n_rows)
 
 

@@ -9,10 +9,11 @@ from isthmus._math.compiled import compiled
 
 @compiled(fastmath={"contract", "reassoc"})
 def nearest_centers(data, indices, indptr, lengths, by_word, centers, center_norms, labels):
-    """Number of the nearest centre of each row, the first of equals, as products of 64 bits tell it.
+    """Write the number of the nearest centre of each row to ``labels``; of equal centres the first.
 
-    Products with all centres are taken with 32 bits: half as much is read of ``by_word`` (words × clusters), which is
-    what takes the time. Wherever their rounding leaves more than one centre, those are compared with 64 bits.
+    The result is that of 64-bit products. Products with all centres are computed with 32 bits first, because reading
+    ``by_word`` (words × clusters) takes most of the time. Where rounding leaves more than one centre, these are
+    compared with 64 bits.
     """
     n_clusters = by_word.shape[1]
     products, scores = np.empty(n_clusters, np.float32), np.empty(n_clusters)
@@ -22,7 +23,7 @@ def nearest_centers(data, indices, indptr, lengths, by_word, centers, center_nor
         first, until = indptr[row], indptr[row + 1]
         products[:] = 0.0
         p = first
-        while p + 4 <= until:  # four words at a time: their rows are waited for together
+        while p + 4 <= until:  # four words at a time: the processor loads their rows together
             a, b, c, d = indices[p], indices[p + 1], indices[p + 2], indices[p + 3]
             of_a, of_b = np.float32(data[p]), np.float32(data[p + 1])
             of_c, of_d = np.float32(data[p + 2]), np.float32(data[p + 3])
@@ -41,7 +42,7 @@ def nearest_centers(data, indices, indptr, lengths, by_word, centers, center_nor
         limit = smallest + rounding(until - first, lengths[row], longest, largest)
         left, best = 0, 0
         for j in range(n_clusters):
-            if not scores[j] > limit:  # what is no number stays
+            if not scores[j] > limit:  # also NaN: the 64-bit comparison decides
                 left += 1
                 best = j
         if left > 1:
@@ -57,11 +58,11 @@ def nearest_centers(data, indices, indptr, lengths, by_word, centers, center_nor
 
 @compiled
 def rounding(entries, length, longest, largest):
-    """More than two scores of a row can differ from the smaller of them by rounding to 32 bits.
+    """Return a bound on the difference of two scores of a row that rounding to 32 bits can cause.
 
-    Each product of n entries is off by (n + 3) · 2⁻²⁴ of both lengths at most, a score by twice that, and two scores by
-    four times; this is twice as much. What rounds to zero, and the 64 bits, are covered by the other two summands;
-    beyond the range of 32 bits nothing is told.
+    The error of a product of n entries is at most (n + 3) · 2⁻²⁴ of both lengths, that of a score twice as much, and
+    that of two scores four times; the bound doubles this. The other two summands cover values that round to zero, and
+    the rounding of 64 bits. Beyond the range of 32 bits the bound is infinite.
     """
     if not (length < 1e18 and longest < 1e18):
         return np.inf
@@ -71,7 +72,7 @@ def rounding(entries, length, longest, largest):
 
 @compiled(fastmath={"contract"})
 def product(data, indices, first, until, center):
-    """Product of a row and a centre, entry after entry."""
+    """Return the product of a row and a centre, summed in the order of the entries."""
     total = 0.0
     for p in range(first, until):
         total += data[p] * center[indices[p]]
@@ -80,10 +81,10 @@ def product(data, indices, first, until, center):
 
 @compiled(fastmath={"contract"})
 def add_rows(data, indices, indptr, order, bounds, centers, center_norms, distances, sums, first, step):
-    """Rows into the sum of their centre, centre after centre, so that one stretch of ``sums`` is in use at a time.
+    """Add rows to the sum of their centre, centre by centre, so that one row of ``sums`` is in the cache at a time.
 
-    ``order[bounds[j] : bounds[j + 1]]`` are the rows of centre j; every ``step``-th centre from ``first`` is done.
-    ``distances`` gets ‖c‖² − 2·x·c; the caller adds ‖x‖².
+    ``order[bounds[j] : bounds[j + 1]]`` are the rows of centre j; one call does every ``step``-th centre from
+    ``first``. ``distances`` gets ‖c‖² − 2·x·c; the caller adds ‖x‖².
     """
     for j in range(first, len(bounds) - 1, step):
         center, total = centers[j], sums[j]

@@ -1,4 +1,4 @@
-"""Why a document got its class by term projection: the terms and what each adds to each class's score."""
+"""Explain term projection: what each term of a document adds to the score of each class."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _COLUMNS = ("class", "term", "contribution", "count", "term_class")
 
 
 def explain_projection(model: TermProjectionClassifier | LiteralTermProjection, row, names=None) -> list[dict]:
-    """Contributions of one document's terms to the score of every class.
+    """Return the contributions of one document's terms to the score of every class.
 
-    By rule a term speaks for its own class only, with count · weight. With the SVM it speaks for or against every
+    By rule a term supports only its own class, with count · weight. With the SVM it supports or opposes every
     class, by the SVM's coefficient for the feature it goes to; the intercept is a row of its own. For each class the
     contributions add up to :meth:`~isthmus.TermProjectionClassifier.class_scores`.
 

@@ -1,4 +1,4 @@
-"""What a class is about: the words that mark it, and one list of word weights that repeats the labels."""
+"""Describe classes by words: the words that distinguish each, and one list of word weights that repeats the labels."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _STRONG = 2.0  # log-odds at which a weight has its highest grade
 
 
 def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, top: int = 10) -> list[list[str]]:
-    """Per class, at most ``top`` words whose use sets it apart: log-odds with an informative prior, by their z-score.
+    """Return per class at most ``top`` words that distinguish it: log-odds with an informative prior, by their z-score.
 
-    Every class starts from the word shares of the whole collection, so that a rare word needs more than chance to stand
-    out [Monroe, Colaresi, Quinn 2008, eq. 16–22]. Words are counted once a document.
+    Every class starts from the word shares of the whole collection, so that a rare word needs more than chance to be
+    listed [Monroe, Colaresi, Quinn 2008, eq. 16–22]. Words are counted once a document.
 
     >>> counts = sp.csr_matrix([[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]])
     >>> marking_words(counts, np.array([0, 0, 1, 1]), ["staff", "price", "the"], 2, top=1)
@@ -40,6 +40,7 @@ def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: in
 
 
 def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return the z-scores of the log-odds, classes × words."""
     inside = np.vstack([document_frequency(counts[codes == code]) for code in range(n_classes)]).astype(float)
     whole = inside.sum(axis=0)
     prior = _PRIOR * (whole + 0.5) / (whole + 0.5).sum()
@@ -54,12 +55,12 @@ def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.nda
 
 @dataclass(frozen=True)
 class WordList:
-    words: dict[str, list[int]]  # per word, its weight for each class, −9 to 9; above 0 it speaks for the class
-    agreement: float  # share of the documents to which the weights alone give the same label
+    words: dict[str, list[int]]  # per word, its weight for each class, −9 to 9; above 0 it supports the class
+    agreement: float  # share of the documents to which the weights give the same label
 
 
 def word_list(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, size: int = 4_000) -> WordList:
-    """Weights of naive Bayes on the documents as labelled, in nine grades each way, of the most telling words.
+    """Return weights of naive Bayes on the documents as labelled, in nine grades each way, of the most telling words.
 
     They show in any text which words go with its label, whatever method gave it: a likeness, not the method's own
     account (:func:`isthmus.explain.explain_document`); ``agreement`` says how close it is.
@@ -68,7 +69,7 @@ def word_list(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *
     counts = counts[:, used]
     frequency = np.vstack([document_frequency(counts[codes == code]) for code in range(n_classes)]).astype(float)
     documents = np.bincount(codes, minlength=n_classes)[:, None]
-    # A word seen in a few documents only stays near its share of the whole collection.
+    # A word seen in a few documents only gets a weight near its share of the whole collection.
     overall = frequency.sum(axis=0) / documents.sum()
     weights = np.log((frequency + _CAUTION * overall) / (documents + _CAUTION))
     weights -= weights.mean(axis=0)
@@ -88,9 +89,9 @@ _BLOCK = 2_000
 
 
 def nearest_documents(target: np.ndarray, source: np.ndarray, *, top: int = 2) -> np.ndarray:
-    """Row numbers in ``source`` of the ``top`` nearest rows of length one to each row of ``target``, nearest first.
+    """Return row numbers of the ``top`` rows of ``source`` nearest to each row of ``target``, nearest first.
 
-    A row of zeros has no neighbours: −1.
+    Rows have length one. A row of zeros has no neighbours: −1.
 
     >>> nearest_documents(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), top=1).tolist()
     [[1], [-1]]
