@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
-from isthmus._parameters import FROM_1, SHARE, parameter, parameters
+from isthmus._parameters import FROM_1, SHARE
 from isthmus.base import Domains, TransferClassifier
 from isthmus.classify.centroids import CentredRows, left_out_similarity, move_centroids, settle
 from isthmus.classify.rules import CentroidRule
@@ -14,7 +16,6 @@ from isthmus.features.blocks import ONE, Block, Passes, add_tuples, as_steps, bl
 from isthmus.features.embeddings import resolve_embedder
 
 
-@parameters
 class TransductiveCentroidClassifier(TransferClassifier):
     """Nearest class centroid on rows centred by domain, with centroids that settle among the target's rows.
 
@@ -58,9 +59,21 @@ class TransductiveCentroidClassifier(TransferClassifier):
     ['a', 'a', 'b', 'b']
     """
 
-    source_weight: float = parameter(SHARE, default=0.5)
-    max_iter: int = parameter(FROM_1, default=50)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "source_weight": [SHARE],
+        "max_iter": [FROM_1],
+    }
+
     _need_overlap = False
+
+    def __init__(
+        self,
+        *,
+        source_weight: float = 0.5,
+        max_iter: int = 50,
+    ):
+        self.source_weight = source_weight
+        self.max_iter = max_iter
 
     def _fit(self, domains: Domains) -> np.ndarray | None:
         own = np.zeros((domains.n_classes, domains.X.shape[1]))

@@ -24,14 +24,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import check_parameters, parameter, parameters
+from isthmus._parameters import check_parameters
 from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus._validation import check_texts
@@ -335,7 +335,6 @@ def embed_texts(texts: Sequence[str], model: Any = STATIC) -> np.ndarray:
     return resolve_embedder(model)(texts)
 
 
-@parameters
 class TextEmbedder(TransformerMixin, BaseEstimator):
     """Raw texts → one vector each, by a model trained elsewhere; nothing is learned from the texts.
 
@@ -364,7 +363,15 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     [[1.0], [2.0]]
     """
 
-    model: Any = parameter(str, os.PathLike, callable, default=STATIC, positional=True)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "model": [str, os.PathLike, callable],
+    }
+
+    def __init__(
+        self,
+        model: Any = STATIC,
+    ):
+        self.model = model
 
     @classmethod
     def of(cls, embedder: Embedder) -> TextEmbedder:

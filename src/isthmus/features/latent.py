@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import lu
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, check_parameters, parameter, parameters
+from isthmus._parameters import FROM_1, check_parameters
 from isthmus._validation import check_rows
 from isthmus.features.counting import rows_key, shared
 from isthmus.features.term_rows import LatentRows
@@ -18,7 +18,6 @@ OVERSAMPLING = 10
 POWER_STEPS = 3
 
 
-@parameters
 class LatentSemantics(TransformerMixin, BaseEstimator):
     """Rows of weighted terms → a few hundred numbers each, by latent semantic analysis of all rows together.
 
@@ -54,8 +53,19 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
     (4, 2)
     """
 
-    n_components: int = parameter(FROM_1, default=200, positional=True)
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_components": [FROM_1],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 200,
+        *,
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.random_state = random_state
 
     def fit(self, X, y=None):
         """Learn the directions of the rows."""

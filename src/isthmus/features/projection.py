@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
 from isthmus._validation import check_rows
 from isthmus.base import Domains, check_transfer_data
 from isthmus.exceptions import UsageError
@@ -82,14 +82,28 @@ def project_terms(
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
 
 
-@parameters
 class TermProjector:
     """What the transformer and the classifier have in common: parameters, sums over blocks, the terms of each class."""
 
-    n_terms: int | None = parameter(FROM_1, None, default=None)
-    purity: float = parameter(SHARE, default=0.5)
-    weighting: str = parameter(StrOptions(set(WEIGHTINGS)), default="tf-pr")
-    smoothing: float = parameter(POSITIVE, default=0.5)  # at 0 a term of one class only would weigh infinity
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_terms": [FROM_1, None],
+        "purity": [SHARE],
+        "weighting": [StrOptions(set(WEIGHTINGS))],
+        "smoothing": [POSITIVE],  # with 0, a term of only one class would have an infinite weight
+    }
+
+    def __init__(
+        self,
+        *,
+        n_terms: int | None = None,
+        purity: float = 0.5,
+        weighting: str = "tf-pr",
+        smoothing: float = 0.5,
+    ):
+        self.n_terms = n_terms
+        self.purity = purity
+        self.weighting = weighting
+        self.smoothing = smoothing
 
     def terms(self, label=None, n=20, names=None):
         """The terms of each class, largest χ² first: the way back from features to words.
@@ -166,7 +180,6 @@ def block_statistics(domains: Domains) -> TermStatistics:
     return count_terms(domains.X, domains.codes, domains.n_classes)
 
 
-@parameters
 class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
     """Documents to one feature per class, by the class each term is most associated with.
 
@@ -224,7 +237,22 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
     __metadata_request__fit = {"sample_domain": True}
     __metadata_request__partial_fit = {"sample_domain": True}
 
-    norm: str | None = parameter(StrOptions({"l1", "l2"}), None, default=None)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        **TermProjector._parameter_constraints,
+        "norm": [StrOptions({"l1", "l2"}), None],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_terms: int | None = None,
+        purity: float = 0.5,
+        weighting: str = "tf-pr",
+        smoothing: float = 0.5,
+        norm: str | None = None,
+    ):
+        super().__init__(n_terms=n_terms, purity=purity, weighting=weighting, smoothing=smoothing)
+        self.norm = norm
 
     def fit(self, X, y, sample_domain=None):
         """Learn where each term goes from the labelled source rows.

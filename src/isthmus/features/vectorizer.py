@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,8 +19,6 @@ from isthmus._parameters import (
     Lengths,
     StrOptions,
     check_parameters,
-    parameter,
-    parameters,
     refusal,
 )
 from isthmus._progress import progress
@@ -51,7 +49,6 @@ _ENOUGH = 50  # documents from which such a share means anything
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 
 
-@parameters
 class TextVectorizer(TransformerMixin, BaseEstimator):
     """Sparse counts, or tf-idf, over the vocabulary of all texts it is fitted on.
 
@@ -128,20 +125,55 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     ['friendli', 'price', 'staff']
     """
 
-    analyzer: str = parameter(StrOptions(set(ANALYZERS)), default="auto")
-    ngram_range: Any = parameter(Lengths(), default=(1, 1))
-    lowercase: bool = parameter("boolean", default=True)
-    stop_words: Any = parameter(StrOptions({"auto", "english"}), "array-like", None, default="auto")
-    stem: str | bool = parameter(StrOptions({"auto"}), "boolean", default="auto")
-    min_df: int | str = parameter(FROM_1, StrOptions({"auto"}), default="auto")
-    max_df: float = parameter(Interval(Real, 0, 1, closed="right"), default=1.0)
-    weighting: str = parameter(StrOptions({"counts", "binary", "tfidf"}), default="counts")
-    sublinear: bool = parameter("boolean", default=False)
-    language: str = parameter(str, default="auto")
-    sentiment: bool = parameter("boolean", default=False)
-    subwords: str | bool = parameter(StrOptions({"auto"}), "boolean", default="auto")
-    phrases: Any = parameter("array-like", None, default=None)
-    negation: int = parameter(FROM_0, default=0)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "analyzer": [StrOptions(set(ANALYZERS))],
+        "ngram_range": [Lengths()],
+        "lowercase": ["boolean"],
+        "stop_words": [StrOptions({"auto", "english"}), "array-like", None],
+        "stem": [StrOptions({"auto"}), "boolean"],
+        "min_df": [FROM_1, StrOptions({"auto"})],
+        "max_df": [Interval(Real, 0, 1, closed="right")],
+        "weighting": [StrOptions({"counts", "binary", "tfidf"})],
+        "sublinear": ["boolean"],
+        "language": [str],
+        "sentiment": ["boolean"],
+        "subwords": [StrOptions({"auto"}), "boolean"],
+        "phrases": ["array-like", None],
+        "negation": [FROM_0],
+    }
+
+    def __init__(
+        self,
+        *,
+        analyzer: str = "auto",
+        ngram_range: Any = (1, 1),
+        lowercase: bool = True,
+        stop_words: Any = "auto",
+        stem: str | bool = "auto",
+        min_df: int | str = "auto",
+        max_df: float = 1.0,
+        weighting: str = "counts",
+        sublinear: bool = False,
+        language: str = "auto",
+        sentiment: bool = False,
+        subwords: str | bool = "auto",
+        phrases: Any = None,
+        negation: int = 0,
+    ):
+        self.analyzer = analyzer
+        self.ngram_range = ngram_range
+        self.lowercase = lowercase
+        self.stop_words = stop_words
+        self.stem = stem
+        self.min_df = min_df
+        self.max_df = max_df
+        self.weighting = weighting
+        self.sublinear = sublinear
+        self.language = language
+        self.sentiment = sentiment
+        self.subwords = subwords
+        self.phrases = phrases
+        self.negation = negation
 
     def fit(self, X, y=None):
         """Learn the vocabulary and document frequencies of the texts."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions, parameter, parameters
+from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
 from isthmus.base import Domains, TransferClassifier
 from isthmus.features.weights import document_frequency
 
@@ -130,7 +130,6 @@ _FOLDS = 5
 _NARROW = 10.0  # where a class has one document and nothing can be held out
 
 
-@parameters
 class CorrelationAlignment(AlignedFeaturesClassifier):
     """Linear classifier on source rows whose covariance was made that of the target.
 
@@ -169,10 +168,24 @@ class CorrelationAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    n_components: int = parameter(FROM_1, default=300)
-    ridge: float = parameter(NON_NEGATIVE, default=1.0)
-    C: Any = parameter(POSITIVE, StrOptions({"auto"}), default="auto")
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_components": [FROM_1],
+        "ridge": [NON_NEGATIVE],
+        "C": [POSITIVE, StrOptions({"auto"})],
+    }
+
     _keep_columns = False
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 300,
+        ridge: float = 1.0,
+        C: Any = "auto",
+    ):
+        self.n_components = n_components
+        self.ridge = ridge
+        self.C = C
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray:
         basis, values = top_singular(X.T.tocsr(), self.n_components)
@@ -211,7 +224,6 @@ def _power(Z: np.ndarray, exponent: float, ridge: float) -> np.ndarray:
 # -- Spectral feature alignment (Pan et al., WWW 2010): words of the two domains meet through shared words
 
 
-@parameters
 class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     """Linear classifier on words plus clusters of domain-specific words.
 
@@ -247,10 +259,25 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    n_pivots: int = parameter(FROM_1, default=500)
-    n_components: int = parameter(FROM_1, default=100)
-    gamma: float = parameter(NON_NEGATIVE, default=0.6)
-    C: float = parameter(POSITIVE, default=10.0)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_pivots": [FROM_1],
+        "n_components": [FROM_1],
+        "gamma": [NON_NEGATIVE],
+        "C": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_pivots: int = 500,
+        n_components: int = 100,
+        gamma: float = 0.6,
+        C: float = 10.0,
+    ):
+        self.n_pivots = n_pivots
+        self.n_components = n_components
+        self.gamma = gamma
+        self.C = C
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:
@@ -279,7 +306,6 @@ class SpectralFeatureAlignment(AlignedFeaturesClassifier):
 _DUAL_ROWS = 10_000  # rows beyond which pivot predictors learn from a sample of rows
 
 
-@parameters
 class StructuralCorrespondence(AlignedFeaturesClassifier):
     """Linear classifier on words plus what they predict about pivot words.
 
@@ -321,13 +347,34 @@ class StructuralCorrespondence(AlignedFeaturesClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    n_pivots: int = parameter(FROM_1, default=500)
-    n_components: int = parameter(FROM_1, default=50)
-    min_df: int = parameter(FROM_1, default=5)
-    gamma: float = parameter(NON_NEGATIVE, default=1.0)
-    alpha: float = parameter(POSITIVE, default=1.0)
-    C: float = parameter(POSITIVE, default=10.0)
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_pivots": [FROM_1],
+        "n_components": [FROM_1],
+        "min_df": [FROM_1],
+        "gamma": [NON_NEGATIVE],
+        "alpha": [POSITIVE],
+        "C": [POSITIVE],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_pivots: int = 500,
+        n_components: int = 50,
+        min_df: int = 5,
+        gamma: float = 1.0,
+        alpha: float = 1.0,
+        C: float = 10.0,
+        random_state: Any = None,
+    ):
+        self.n_pivots = n_pivots
+        self.n_components = n_components
+        self.min_df = min_df
+        self.gamma = gamma
+        self.alpha = alpha
+        self.C = C
+        self.random_state = random_state
 
     def _learn(self, X: sp.csr_matrix, domains: Domains) -> np.ndarray | None:
         if not len(domains.target) or X.shape[1] < 2:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_1, POSITIVE, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier, row_blocks
 
@@ -100,7 +100,6 @@ def _multiplier(values: np.ndarray, beta: np.ndarray, n: int) -> float:
     return lowest - float(np.exp(brentq(excess, low, high)))
 
 
-@parameters
 class SpectralGraphTransducer(TransferClassifier):
     """Spectral graph transducer: a cut through the similarity graph of source and target that respects source labels.
 
@@ -146,12 +145,27 @@ class SpectralGraphTransducer(TransferClassifier):
     ['a', 'b', 'a', 'b', 'a', 'b']
     """
 
-    n_neighbors: int = parameter(FROM_1, default=100)
-    n_eigenvectors: int = parameter(FROM_1, default=80)
-    c: float = parameter(POSITIVE, default=3200.0)
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "n_neighbors": [FROM_1],
+        "n_eigenvectors": [FROM_1],
+        "c": [POSITIVE],
+        "random_state": ["random_state"],
+    }
 
     history_measure = "roughness of each solution"
+
+    def __init__(
+        self,
+        *,
+        n_neighbors: int = 100,
+        n_eigenvectors: int = 80,
+        c: float = 3200.0,
+        random_state: Any = None,
+    ):
+        self.n_neighbors = n_neighbors
+        self.n_eigenvectors = n_eigenvectors
+        self.c = c
+        self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from numbers import Real
+from typing import ClassVar
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from isthmus._parameters import FROM_1, POSITIVE, Interval, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 from isthmus_bench.baselines.aligned_features import linear_scores
 
 
-@parameters
 class TrAdaBoostClassifier(TransferClassifier):
     """TrAdaBoost without target labels: the most confident predictions of a source classifier replace them.
 
@@ -47,9 +47,22 @@ class TrAdaBoostClassifier(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    max_iter: int = parameter(FROM_1, default=10)
-    n_added: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.5)
-    C: float = parameter(POSITIVE, default=10.0)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "max_iter": [FROM_1],
+        "n_added": [Interval(Real, 0, 1, closed="right")],
+        "C": [POSITIVE],
+    }
+
+    def __init__(
+        self,
+        *,
+        max_iter: int = 10,
+        n_added: float = 0.5,
+        C: float = 10.0,
+    ):
+        self.max_iter = max_iter
+        self.n_added = n_added
+        self.C = C
 
     def _fit(self, domains: Domains) -> None:
         source, codes, n_target = domains.rows(domains.source), domains.source_codes, len(domains.target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_1, POSITIVE, Interval, parameter, parameters
+from isthmus._parameters import FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
 from isthmus.base import Domains, TransferClassifier
 
@@ -40,7 +40,6 @@ def switch_pairs(signs: np.ndarray, scores: np.ndarray) -> int:
     return n_pairs
 
 
-@parameters
 class TransductiveSVM(TransferClassifier):
     """Linear transductive SVM: target labels are switched in pairs while their weight grows.
 
@@ -91,14 +90,33 @@ class TransductiveSVM(TransferClassifier):
     ['a', 'b', 'a', 'b']
     """
 
-    C: float = parameter(POSITIVE, default=1.0)
-    target_C: float = parameter(POSITIVE, default=1.0)
-    start_C: float = parameter(POSITIVE, default=1e-3)
-    growth: float = parameter(Interval(Real, 1, None, closed="neither"), default=2.0)
-    max_iter: int = parameter(FROM_1, default=20)
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        "C": [POSITIVE],
+        "target_C": [POSITIVE],
+        "start_C": [POSITIVE],
+        "growth": [Interval(Real, 1, None, closed="neither")],
+        "max_iter": [FROM_1],
+        "random_state": ["random_state"],
+    }
 
     history_measure = "pairs switched"
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        target_C: float = 1.0,
+        start_C: float = 1e-3,
+        growth: float = 2.0,
+        max_iter: int = 20,
+        random_state: Any = None,
+    ):
+        self.C = C
+        self.target_C = target_C
+        self.start_C = start_C
+        self.growth = growth
+        self.max_iter = max_iter
+        self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters, parameter, parameters
+from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
 from isthmus._progress import is_candidate, progress
 from isthmus._utils import warn
 from isthmus._validation import check_rows
@@ -235,7 +235,6 @@ _BLIND_TEMPERATURE = 10.0  # where only sums are at hand and no row to place it 
 _ENOUGH = 100  # documents of the sample from which it is placed
 
 
-@parameters
 class TermProjectionClassifier(TermProjector, TransferClassifier):
     """Term projection with a rule or a linear SVM on top.
 
@@ -312,14 +311,43 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
 
     __metadata_request__partial_fit = {"sample_domain": True}
     _row_kind = "counts"
-    classifier: str = parameter(StrOptions({"rule", "svm"}), default="rule")
-    max_iter: int = parameter(FROM_0, default=8)
-    adapt_share: float = parameter(Interval(Real, 0, 1, closed="right"), default=0.8)
-    target_idf: bool = parameter("boolean", default=False)
-    target_prior: bool = parameter("boolean", default=False)
-    cross_fit: int = parameter(Options(Integral, {0}), Interval(Integral, 2, None, closed="left"), default=0)
-    C: float = parameter(POSITIVE, default=1.0)
-    random_state: Any = parameter("random_state", default=None)
+    _parameter_constraints: ClassVar[dict[str, list]] = {
+        **TermProjector._parameter_constraints,
+        "classifier": [StrOptions({"rule", "svm"})],
+        "max_iter": [FROM_0],
+        "adapt_share": [Interval(Real, 0, 1, closed="right")],
+        "target_idf": ["boolean"],
+        "target_prior": ["boolean"],
+        "cross_fit": [Options(Integral, {0}), Interval(Integral, 2, None, closed="left")],
+        "C": [POSITIVE],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        n_terms: int | None = None,
+        purity: float = 0.5,
+        weighting: str = "tf-pr",
+        smoothing: float = 0.5,
+        classifier: str = "rule",
+        max_iter: int = 8,
+        adapt_share: float = 0.8,
+        target_idf: bool = False,
+        target_prior: bool = False,
+        cross_fit: int = 0,
+        C: float = 1.0,
+        random_state: Any = None,
+    ):
+        super().__init__(n_terms=n_terms, purity=purity, weighting=weighting, smoothing=smoothing)
+        self.classifier = classifier
+        self.max_iter = max_iter
+        self.adapt_share = adapt_share
+        self.target_idf = target_idf
+        self.target_prior = target_prior
+        self.cross_fit = cross_fit
+        self.C = C
+        self.random_state = random_state
 
     def _fit(self, domains: Domains) -> None:
         X_target = domains.rows(domains.target)
