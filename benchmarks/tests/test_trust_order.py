@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus._math.confidence import AccuracyEstimate
-from isthmus.choose.combined import SLOPE
+from isthmus.choose.stages.apply import SLOPE
 from isthmus_bench.suites.trust_order import CAUTIONS, Margins, fit_slope, judge, order_table
 
 

@@ -261,7 +261,7 @@ def test_later_texts_are_labelled_with_names_too(voted, tmp_path):
     pytest.importorskip("skops")
     loaded = isthmus.load(voted.save(tmp_path / "voted.isthmus"))
     model = loaded.model
-    assert model.names_model is not None
+    assert "names" in model.members
     np.testing.assert_allclose(model.from_opinions(voted.opinions), voted.probabilities, atol=1e-9)
     np.testing.assert_allclose(loaded.predict_proba(TARGET[:4]), voted.predict_proba(TARGET[:4]), atol=1e-9)
 

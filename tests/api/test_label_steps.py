@@ -9,7 +9,8 @@ import pytest
 import isthmus
 from isthmus._math import content
 from isthmus.api import steps
-from isthmus.choose import AccuracyEstimate, CombinedModel
+from isthmus.choose import AccuracyEstimate, LabelModel
+from isthmus.choose.stages.apply import LabelShift
 from isthmus.choose.texts import TransferTexts
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.features.embeddings import VectorTable
@@ -294,8 +295,8 @@ def test_a_vote_is_judged_as_a_vote_and_says_when_it_followed_shares(monkeypatch
 
     def fit(job, method):
         found = fit_job(job, "nbc")
-        vote = CombinedModel({"nbc": found.model}, {"nbc": 1.0})
-        vote.share_factors = factors
+        stages = [] if factors is None else [LabelShift(factors)]
+        vote = LabelModel({"nbc": found.model}, {"nbc": 1.0}, stages)
         return replace(found, model=vote, accuracy=AccuracyEstimate(0.8, 0.7, 0.9), scorer=None)
 
     def note(*given, **options):

@@ -72,7 +72,7 @@ class KeyWords(TransferClassifier):
 def test_an_estimator_or_a_pipeline_labels(method, name, steps):
     result = label(method)
     assert result.method == result.settings["method"] == name
-    assert steps_of(result.model) == steps
+    assert steps_of(result.model.members[name]) == steps
     assert np.mean(result.labels == TRUTH) > 0.8
     assert not hasattr(method, "classes_"), "the caller's own estimator was fitted"
     assert {row["class"] for row in result.reasons(0)} == {"price", "staff"}
@@ -101,7 +101,7 @@ def test_labelled_words_reach_the_method_once():
     words = {"polite": "staff", "cheap": "price"}
     result = label(isthmus.ManifoldDualClassifier(), word_labels=words)
     assert np.mean(result.labels == TRUTH) > 0.8
-    assert result.model[-1].word_labels == words
+    assert result.model.members[result.method][-1].word_labels == words
     for method in (TransductiveSVM(), isthmus.ManifoldDualClassifier(word_labels=words)):
         with pytest.raises(UsageError) as caught:
             label(method, word_labels=words)

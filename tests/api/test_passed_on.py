@@ -36,7 +36,7 @@ def test_a_named_method_is_judged_by_the_mean_of_its_confidences(monkeypatch):
         return estimate(scorer, labels, confidence, *rest, **options)
 
     monkeypatch.setattr(module, "estimate_accuracy", note)
-    monkeypatch.setattr(module, "sharpness_for", lambda probabilities, accuracy: 1.0)
+    monkeypatch.setattr(module, "find_power", lambda probabilities, accuracy: 1.0)
     made = make_shifted_texts(60, 45, n_classes=3, random_state=2)
     result = isthmus.label(made.source_texts, made.source_labels, made.target_texts, method="nbc")
     assert given[0] == pytest.approx(result.probabilities.max(axis=1).mean(), abs=1e-9)

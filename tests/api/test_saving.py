@@ -14,6 +14,7 @@ from sklearn.naive_bayes import MultinomialNB
 import isthmus
 from isthmus._validation import check_texts
 from isthmus.api import saving
+from isthmus.choose import LabelModel
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.methods import METHODS
 
@@ -284,7 +285,7 @@ def with_analyzer(analyzer):
     pipeline = isthmus.make_transfer_pipeline(
         CountVectorizer(analyzer=analyzer), isthmus.SourceOnlyClassifier(MultinomialNB())
     )
-    result.model = pipeline.fit(SOURCE, LABELS)
+    result.model = LabelModel({"own": pipeline.fit(SOURCE, LABELS)}, {"own": 1.0})
     return result
 
 
@@ -337,7 +338,7 @@ LongName = type("L" * 90, (), {"__module__": __name__})
 
 def test_a_model_of_an_own_kind_is_loaded_where_it_is_named(tmp_path):
     result = label()
-    result.model = OwnPipeline(result.model.steps)
+    result.model = LabelModel({"own": OwnPipeline(result.model.members["nbc"].steps)}, {"own": 1.0})
     with pytest.warns(IsthmusWarning, match="OwnPipeline"):
         path = result.save(tmp_path / "m")
     refuses(path, "not part of a model.*OwnPipeline|OwnPipeline.*not part of a model")

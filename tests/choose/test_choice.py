@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 
 import isthmus
 from isthmus._math.confidence import AccuracyEstimate, sharpen
-from isthmus.choose import CombinedModel, Evidence, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
+from isthmus.choose import Evidence, LabelModel, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
 from isthmus.choose.candidates import (
     Candidates,
     FittedCandidate,
@@ -20,18 +20,17 @@ from isthmus.choose.candidates import (
     try_methods,
 )
 from isthmus.choose.choice import (
-    NamedVote,
     _why,
     decide,
     decision_rows,
-    expect_anew,
-    join_names,
-    share_factors,
     vote_weights,
 )
-from isthmus.choose.combined import pool, sharpness_for, to_shares
+from isthmus.choose.decision import Decision
 from isthmus.choose.evidence import DRAWS, WordView, beyond_chance, class_accuracy, information
-from isthmus.choose.lexicon import shared_errors, weigh_lexicon
+from isthmus.choose.stages import names as names_stage
+from isthmus.choose.stages.apply import Batch, LabelShift, Lexicon, Temperature, find_power, pool, reweight_classes
+from isthmus.choose.stages.label_shift import class_factors
+from isthmus.choose.stages.lexicon import shared_errors, weigh_lexicon
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.views import DenseView, View, even_lengths
 from isthmus.choose.voting import excess, shared_labels
@@ -135,7 +134,7 @@ def test_pool_needs_everyones_support():
 @pytest.mark.parametrize("accuracy", [0.55, 0.8, 0.97])
 def test_confidence_is_brought_to_the_expected_accuracy(accuracy):
     votes = np.random.default_rng(0).dirichlet([2, 1, 1], size=200)
-    calibrated = sharpen(votes, sharpness_for(votes, accuracy))
+    calibrated = sharpen(votes, find_power(votes, accuracy))
     assert np.isclose(calibrated.max(axis=1).mean(), accuracy, atol=1e-3)
     np.testing.assert_array_equal(calibrated.argmax(axis=1), votes.argmax(axis=1))
 
@@ -176,7 +175,7 @@ def test_labelling_by_auto_reports_reasons_and_repeats(pair):
     first, second = (isthmus.label(source, labels, target[:60]) for _ in range(2))
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.confidence, second.confidence)
-    assert isinstance(first.model, CombinedModel)
+    assert isinstance(first.model, LabelModel)
     assert first.method == "+".join(row["method"] for row in first.decision if row["chosen"])
     assert first.reasons(0)
     assert first.expected_accuracy.estimate is not None
@@ -287,18 +286,11 @@ def test_words_may_name_a_class_the_source_lacks(pair, worded):
     np.testing.assert_array_equal(choice.model.predict(target), choice.labels)
 
 
-def test_the_vote_is_heard_whole_and_the_words_as_far_as_they_are_believed(worded, monkeypatch):
-    monkeypatch.setattr("isthmus.choose.choice.by_margin", lambda own, shift: own)
-    alone = decide(worded).probabilities
-
-    def believe_half(model, candidates, probabilities, accuracy):
-        model.lexicon_weight = 0.5
-        return np.tile([0.7, 0.2, 0.1], (60, 1))
-
-    monkeypatch.setattr("isthmus.choose.choice.add_lexicon", believe_half)
-    monkeypatch.setattr("isthmus.choose.choice.lexicon_row", lambda *given: {"chosen": False})
-    together = decide(replace(worded, lexicon=object())).probabilities
-    odds = np.log(together[:, 0] / together[:, 1]) - np.log(alone[:, 0] / alone[:, 1])
+def test_the_words_add_their_weight_times_their_log_odds():
+    classes = np.array(["a", "b", "c"])
+    vote, words = np.array([[0.5, 0.3, 0.2]]), np.array([[0.7, 0.2, 0.1]])
+    together, _ = Lexicon(0.5).apply(Batch({"words alone": words}, {"words alone": classes}), vote, classes)
+    odds = np.log(together[0, 0] / together[0, 1]) - np.log(0.5 / 0.3)
     assert odds == pytest.approx(0.5 * np.log(3.5), abs=1e-6)
 
 
@@ -405,12 +397,13 @@ def test_labels_follow_shares_that_turned(monkeypatch):
     candidates = made_candidates(*sides, lean=0.8)
     choice = decide(candidates)
     before = candidates.fitted[0].labels
-    assert choice.model.share_factors[1] > 1 > choice.model.share_factors[0]
+    factors = choice.model.stage(LabelShift).factors
+    assert factors[1] > 1 > factors[0]
     assert np.mean(choice.labels == truth[there]) > np.mean(before == truth[there])
     assert choice.probabilities.max(axis=1).mean() == pytest.approx(choice.accuracy.estimate, abs=0.02)
     assert choice.accuracy.low <= choice.accuracy.estimate <= choice.accuracy.high
     same = made_candidates(source, labels, target, truth, lean=1.0)  # as many of either class as in the source
-    assert decide(same).model.share_factors is None
+    assert decide(same).model.stage(LabelShift) is None
 
 
 def test_labels_follow_shares_only_as_far_as_every_class_keeps_a_document():
@@ -420,14 +413,16 @@ def test_labels_follow_shares_only_as_far_as_every_class_keeps_a_document():
     scorer = SimpleNamespace(source_labels=source)
     both = np.array([[0.15, 0.8, 0.05]] * 130 + [[0.15, 0.05, 0.8]] * 60 + [[0.7, 0.28, 0.02]] * 10)
     labels = classes[both.argmax(axis=1)]
-    factors = share_factors(scorer, both, labels, classes)
+    factors = class_factors(scorer, both, labels, classes)
     whole = compare_shares(source, both, labels, classes)
     assert whole.supported
-    assert not np.any(to_shares(both, whole.factors).argmax(axis=1) == 0), "the whole way leaves nothing of the class"
-    assert np.any(to_shares(both, factors).argmax(axis=1) == 0)
+    assert not np.any(reweight_classes(both, whole.factors).argmax(axis=1) == 0), (
+        "the whole way leaves nothing of the class"
+    )
+    assert np.any(reweight_classes(both, factors).argmax(axis=1) == 0)
     np.testing.assert_allclose(factors, whole.factors**0.25, err_msg="a quarter of the way is the first that holds")
     both[-10:] = [0.52, 0.46, 0.02]
-    assert share_factors(scorer, both, labels, classes) is None, "no step leaves the class a document"
+    assert class_factors(scorer, both, labels, classes) is None, "no step leaves the class a document"
 
 
 def test_names_stay_out_where_the_guard_takes_source_only(monkeypatch, pair):
@@ -441,20 +436,23 @@ def test_names_stay_out_where_the_guard_takes_source_only(monkeypatch, pair):
         choice = decide(candidates)
         row = next(row for row in choice.table if row["method"] == "names")
         assert row["chosen"] is takes_part, row["why"]
-        assert (choice.model.names_model is not None) is takes_part
+        assert ("names" in choice.model.members) is takes_part
     monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer: (1.0, 1.0))
     assert "taken alone" in next(row["why"] for row in decide(candidates).table if row["method"] == "names")
 
 
 def test_what_was_gained_by_following_shares_is_kept_when_others_join(monkeypatch):
-    monkeypatch.setattr("isthmus.choose.choice.outside_groups", lambda scorer, n: np.arange(n))
     flat = SimpleNamespace(estimate=lambda labels, joint: AccuracyEstimate(0.6, 0.5, 0.7), scorer=None)
-    joint = np.tile([0.7, 0.2, 0.1], (30, 1))
-    plain, _ = expect_anew(flat, joint, np.full(30, "a"))
-    raised, power = expect_anew(flat, joint, np.full(30, "a"), gain=0.4)
-    assert plain.estimate == 0.6
-    assert raised.estimate == pytest.approx(expit(logit(0.6) + 0.4))
-    assert sharpen(joint, power).max(axis=1).mean() == pytest.approx(raised.estimate, abs=1e-6)
+    joint, classes = np.tile([0.7, 0.2, 0.1], (30, 1)), np.array(["a", "b", "c"])
+    estimates = {}
+    for gain in (0.0, 0.4):
+        model = LabelModel({"one": SimpleNamespace(classes_=classes)}, {"one": 1.0})
+        decision = Decision(flat, model, Batch({}, {}), joint, classes, AccuracyEstimate(0.5), gain=gain)
+        decision.estimate_again()
+        estimates[gain] = decision.accuracy.estimate
+    assert estimates[0.0] == 0.6
+    assert estimates[0.4] == pytest.approx(expit(logit(0.6) + 0.4))
+    assert decision.proba.max(axis=1).mean() == pytest.approx(estimates[0.4], abs=1e-6)
 
 
 def test_the_gain_of_followed_shares_reaches_the_estimate_with_names(monkeypatch, pair):
@@ -463,12 +461,13 @@ def test_the_gain_of_followed_shares_reaches_the_estimate_with_names(monkeypatch
     one = candidates.fitted[0]
     model = SimpleNamespace(classes_=one.model.classes_, agreement_=NameAgreement(0.6, 0.6))
     candidates.names = replace(one, name="names", model=model)
-    monkeypatch.setattr("isthmus.choose.choice._why_without_names", lambda candidates, labels: "")
+    monkeypatch.setattr(names_stage, "why_without_names", lambda decision: "")
     estimates = {}
     for gain in (0.0, -0.5):
-        before = NamedVote(one.probabilities, one.labels, AccuracyEstimate(0.7, 0.6, 0.8), gain, guarded=False)
-        vote = CombinedModel({"logistic": one.model}, {"logistic": 1.0})
-        estimates[gain] = join_names(vote, candidates, before).accuracy.estimate
+        decision = Decision.of_vote(candidates, {"logistic": 1.0})
+        decision.gain = gain
+        names_stage.fit(decision)
+        estimates[gain] = decision.accuracy.estimate
     assert logit(estimates[-0.5]) == pytest.approx(logit(estimates[0.0]) - 0.5)
 
 
@@ -573,12 +572,12 @@ def test_what_following_shares_gains_is_measured_outside_new_groups(monkeypatch)
         asked.append((len(given), len(labels)))
         return factors
 
-    monkeypatch.setattr("isthmus.choose.choice.share_factors", follow)
-    monkeypatch.setattr("isthmus.choose.choice.outside_groups", lambda scorer, n: outside)
+    monkeypatch.setattr("isthmus.choose.stages.label_shift.class_factors", follow)
+    monkeypatch.setattr("isthmus.choose.decision.outside_groups", lambda scorer, n: outside)
     expected = AccuracyEstimate(0.5, 0.4, 0.6, outside_groups=0.6)
     monkeypatch.setattr(Candidates, "estimate", lambda self, labels, own: expected)
     choice = decide(Candidates([lone_candidate(probabilities)], None))
-    sharp = raised(probabilities, choice.model.sharpness)
+    sharp = raised(probabilities, choice.model.stage(Temperature).power)
     assert sharp[outside].max(axis=1).mean() == pytest.approx(0.6, abs=1e-3), "brought to the accuracy outside groups"
     assert asked == [(30, 30)], "shares are compared outside new groups"
     moved = sharp * factors / (sharp * factors).sum(axis=1, keepdims=True)
@@ -598,14 +597,14 @@ def test_labelled_words_that_add_nothing_leave_labels_and_opinions_alone(monkeyp
     words = SimpleNamespace(**vars(turned), found="", accuracy=0.7, source_proba=None, power=1.0, offsets=None)
     expected = AccuracyEstimate(0.7, 0.6, 0.8) if estimated else AccuracyEstimate(None)
     monkeypatch.setattr(Candidates, "estimate", lambda self, labels, own: expected)
-    monkeypatch.setattr("isthmus.choose.choice.outside_groups", lambda scorer, n: np.arange(n))
-    monkeypatch.setattr("isthmus.choose.choice.share_factors", lambda *given: None)
-    monkeypatch.setattr("isthmus.choose.choice.shared_errors", lambda scorer, own: 0.0)
-    monkeypatch.setattr("isthmus.choose.choice.weigh_lexicon", lambda *given: 0.0)
+    monkeypatch.setattr("isthmus.choose.decision.outside_groups", lambda scorer, n: np.arange(n))
+    monkeypatch.setattr("isthmus.choose.stages.label_shift.class_factors", lambda *given: None)
+    monkeypatch.setattr("isthmus.choose.stages.lexicon.shared_errors", lambda scorer, own: 0.0)
+    monkeypatch.setattr("isthmus.choose.stages.lexicon.weigh_lexicon", lambda *given: 0.0)
     choice = decide(Candidates([one], SimpleNamespace(), lexicon=words))
     assert choice.labels.tolist() == ["a", "b", "b"], "the labels of the vote"
     assert list(choice.opinions) == ["nbc"], "words that add nothing have no opinion in the vote"
-    assert choice.model.lexicon_model is None
+    assert "words alone" not in choice.model.members
     rows = {row["method"]: row for row in choice.table}
     assert list(rows) == (["nbc", "words alone"] if estimated else ["nbc"])
     if estimated:
@@ -623,9 +622,9 @@ def test_of_a_thin_source_no_shares_are_followed():
     labels = classes[both.argmax(axis=1)]
     source = np.array(["a"] * 70 + ["b"] * 30, dtype=object)
     assert compare_shares(source, both, labels, classes).supported
-    assert share_factors(SimpleNamespace(source_labels=source), both, labels, classes) is not None
-    assert share_factors(SimpleNamespace(source_labels=source[1:]), both, labels, classes) is None, "thin"
-    assert share_factors(None, both, labels, classes) is None
+    assert class_factors(SimpleNamespace(source_labels=source), both, labels, classes) is not None
+    assert class_factors(SimpleNamespace(source_labels=source[1:]), both, labels, classes) is None, "thin"
+    assert class_factors(None, both, labels, classes) is None
 
 
 def test_a_class_to_which_the_shares_leave_next_to_nothing_may_lose_its_labels():
@@ -636,8 +635,8 @@ def test_a_class_to_which_the_shares_leave_next_to_nothing_may_lose_its_labels()
     whole = compare_shares(source, both, labels, classes)
     assert whole.supported
     assert whole.cautious[0] * len(labels) < 5, "fewer than five documents are left to it"
-    assert not np.any(to_shares(both, whole.factors).argmax(axis=1) == 0), "the whole way takes all of them"
-    found = share_factors(SimpleNamespace(source_labels=source), both, labels, classes)
+    assert not np.any(reweight_classes(both, whole.factors).argmax(axis=1) == 0), "the whole way takes all of them"
+    found = class_factors(SimpleNamespace(source_labels=source), both, labels, classes)
     np.testing.assert_allclose(found, whole.factors, err_msg="the others follow the whole way")
 
 

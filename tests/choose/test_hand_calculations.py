@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus.choose.stages.apply import LabelShift, Margin, Temperature
 from isthmus.scale import label_files
 from isthmus_bench.shifted import make_shifted_texts
 
@@ -43,15 +44,17 @@ def test_shares_that_moved_are_applied_once(turned):
     """Weighted geometric mean of the opinions, to a power, times the shares' factors; of these the margins."""
     result = isthmus.label(turned.source_texts, turned.source_labels, turned.target_texts, embed=False)
     model = result.model
-    assert model.share_factors is not None
+    kinds = [type(stage) for stage in model.stages]
+    assert kinds == [Temperature, LabelShift, Margin]
+    power, factors, shift = model.stages[0].power, model.stages[1].factors, model.stages[2].shift
     logs = sum(model.weights[name] * np.log(np.maximum(result.opinions[name], 1e-3)) for name in model.weights)
     pooled = np.exp(logs)
-    raised = (pooled / pooled.sum(axis=1, keepdims=True)) ** model.sharpness
+    raised = (pooled / pooled.sum(axis=1, keepdims=True)) ** power
     raised /= raised.sum(axis=1, keepdims=True)
-    moved = raised * model.share_factors
+    moved = raised * factors
     moved /= moved.sum(axis=1, keepdims=True)
     margin = np.abs(np.log(np.maximum(moved[:, 0], 1e-3)) - np.log(np.maximum(moved[:, 1], 1e-3)))
-    sure = np.maximum(1 / (1 + np.exp(-model.shift - 0.88 * margin)), 0.5 + 1e-6)
+    sure = np.maximum(1 / (1 + np.exp(-shift - 0.88 * margin)), 0.5 + 1e-6)
     expected = np.where(moved == moved.max(axis=1, keepdims=True), sure[:, None], 1 - sure[:, None])
     np.testing.assert_allclose(result.probabilities, expected, atol=1e-9)
     np.testing.assert_allclose(result.predict_proba(turned.target_texts), expected, atol=1e-9)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import isthmus
-from isthmus._math.confidence import sharpen
 from isthmus.choose import candidates, choice, lexicons
 from isthmus.choose.candidates import FittedLexicon, _find_general_lexicon, fit_lexicon, try_methods
-from isthmus.choose.choice import expect_anew
+from isthmus.choose.decision import Decision
 from isthmus.choose.lexicons import find_lexicon
+from isthmus.choose.stages import label_shift
 from isthmus.choose.texts import TransferTexts
 from isthmus.features.lexicons import Lexicon
 
@@ -119,13 +119,14 @@ def try_verdicts(verdicts):
 def test_what_followed_shares_gained_is_kept_when_words_join(verdicts, monkeypatch):
     handed = []
 
-    def note(candidates, joint, labels, gain=0.0):
-        handed.append(gain)
-        return expect_anew(candidates, joint, labels, gain)
+    def note(decision):
+        handed.append(decision.gain)
+        return estimate_again(decision)
 
-    monkeypatch.setattr(choice, "share_factors", lambda *given: np.array([1.1, 0.9]))
-    monkeypatch.setattr(choice, "moved_to", lambda accuracy, *given: accuracy.raised(0.03, 0.03))
-    monkeypatch.setattr(choice, "expect_anew", note)
+    estimate_again = Decision.estimate_again
+    monkeypatch.setattr(label_shift, "class_factors", lambda *given: np.array([1.1, 0.9]))
+    monkeypatch.setattr(label_shift, "moved_to", lambda accuracy, *given: accuracy.raised(0.03, 0.03))
+    monkeypatch.setattr(Decision, "estimate_again", note)
     choice.decide(try_verdicts(verdicts))
     assert len(handed) == 1, "words join once"
     assert handed[0] > 0
@@ -134,11 +135,12 @@ def test_what_followed_shares_gained_is_kept_when_words_join(verdicts, monkeypat
 def test_confidence_with_words_is_brought_to_the_accuracy_expected(verdicts):
     """Vote and words share errors: together they are surer than they are right."""
     candidates = try_verdicts(verdicts)
-    joint = np.tile([[0.99, 0.01], [0.01, 0.99]], (40, 1))
-    said = np.array(["negative", "positive"] * 40)
-    accuracy, power = expect_anew(candidates, joint, said)
-    if accuracy.estimate is not None:
-        assert sharpen(joint, power).max(axis=1).mean() == pytest.approx(accuracy.for_calibration, abs=0.01)
+    decision = Decision.of_vote(candidates, {candidates.fitted[0].name: 1.0})
+    decision.proba = np.tile([[0.99, 0.01], [0.01, 0.99]], (40, 1))
+    decision.labels = np.array(["negative", "positive"] * 40)
+    decision.estimate_again()
+    if decision.accuracy.estimate is not None:
+        assert decision.proba.max(axis=1).mean() == pytest.approx(decision.accuracy.for_calibration, abs=0.01)
 
 
 def test_words_that_no_source_document_holds_are_no_witness():

@@ -5,8 +5,8 @@ import pytest
 
 from isthmus.choose import Evidence
 from isthmus.choose.candidates import try_methods
-from isthmus.choose.combined import add_named_classes, add_names
 from isthmus.choose.names import NamedClasses, check_names_alone, in_other_script, why_names_stay_out
+from isthmus.choose.stages.apply import AddedClasses, Batch, NamesShare
 from isthmus.choose.texts import TransferTexts
 from isthmus.classify.names import NameAgreement
 from isthmus.exceptions import DataError, UsageError
@@ -44,9 +44,9 @@ def test_verdicts_and_codes_stay_out():
 def test_a_share_of_a_third():
     vote, named = np.array([[0.6, 0.4]]), np.array([[0.2, 0.8]])
     odds = (0.6 / 0.4) ** (2 / 3) * (0.2 / 0.8) ** (1 / 3)
-    np.testing.assert_allclose(
-        add_names(vote, named, 1 / 3), [[odds / (1 + odds), 1 / (1 + odds)]], rtol=1e-5, atol=1e-8
-    )
+    classes = np.array(["a", "b"])
+    joint, _ = NamesShare(1 / 3).apply(Batch({"names": named}, {"names": classes}), vote, classes)
+    np.testing.assert_allclose(joint, [[odds / (1 + odds), 1 / (1 + odds)]], rtol=1e-5, atol=1e-8)
 
 
 def test_added_classes_take_their_part_and_the_vote_shares_out_the_rest():
@@ -54,7 +54,9 @@ def test_added_classes_take_their_part_and_the_vote_shares_out_the_rest():
     classes = np.array(["a", "b", "c", "d"])
     vote = rng.dirichlet(np.ones(2), size=20)
     named = rng.dirichlet(np.ones(4), size=20)
-    found = add_named_classes(vote, classes[[0, 2]], named, classes)
+    batch = Batch({"names": named}, {"names": classes})
+    found, after = AddedClasses(classes).apply(batch, vote, classes[[0, 2]])
+    assert after.tolist() == classes.tolist()
     np.testing.assert_allclose(found.sum(axis=1), 1, rtol=1e-5, atol=1e-8)
     np.testing.assert_allclose(found[:, [1, 3]], named[:, [1, 3]], rtol=1e-5, atol=1e-8)
     np.testing.assert_allclose(found[:, 0] / found[:, 2], vote[:, 0] / vote[:, 1], rtol=1e-5, atol=1e-8)
@@ -63,9 +65,8 @@ def test_added_classes_take_their_part_and_the_vote_shares_out_the_rest():
 def test_without_added_classes_the_vote_stays():
     vote = np.array([[0.25, 0.75]])
     classes = np.array(["a", "b"])
-    np.testing.assert_allclose(
-        add_named_classes(vote, classes, np.array([[0.9, 0.1]]), classes), vote, rtol=1e-5, atol=1e-8
-    )
+    batch = Batch({"names": np.array([[0.9, 0.1]])}, {"names": classes})
+    np.testing.assert_allclose(AddedClasses(classes).apply(batch, vote, classes)[0], vote, rtol=1e-5, atol=1e-8)
 
 
 def test_named_classes_next_to_those_of_the_source():

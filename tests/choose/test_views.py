@@ -5,8 +5,8 @@ import pytest
 
 from isthmus.choose import Evidence, VotingRule
 from isthmus.choose.candidates import try_methods
-from isthmus.choose.combined import agree
-from isthmus.choose.lexicon import weigh_lexicon
+from isthmus.choose.stages.apply import add_log_odds
+from isthmus.choose.stages.lexicon import weigh_lexicon
 from isthmus.choose.texts import TransferTexts, nearer_target
 from isthmus.choose.views import DenseView, Ridge, even_lengths
 
@@ -69,7 +69,7 @@ def test_further_texts_join_the_side_they_read_like():
 
 
 def test_two_witnesses_who_agree_are_surer_than_one():
-    both = agree(np.array([[0.7, 0.3]]), np.array([[0.7, 0.3]]))
+    both = add_log_odds(np.array([[0.7, 0.3]]), np.array([[0.7, 0.3]]))
     assert both[0, 0] > 0.8
 
 
@@ -106,15 +106,15 @@ def test_a_witness_is_weighed_by_what_it_says_beyond_the_vote():
         right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, lexicon)]
         weight = weigh_lexicon(own, lexicon, *right, common)
         assert low <= weight <= high
-        together = np.mean(agree(own, lexicon, weight).argmax(axis=1) == codes)
+        together = np.mean(add_log_odds(own, lexicon, weight).argmax(axis=1) == codes)
         assert together > max(right) + 0.01
-        assert together >= np.mean(agree(own, lexicon).argmax(axis=1) == codes) - 0.002
+        assert together >= np.mean(add_log_odds(own, lexicon).argmax(axis=1) == codes) - 0.002
         # Believed to be far better than it is in the target: its likeness to the vote gives it away.
         assert weigh_lexicon(own, lexicon, right[0], 0.9, common) <= weight + 0.1
     # A lexicon that knows part of what the vote knows, and nothing else, does not count.
     codes, own, lexicon = scores(4_000, np.array([2.0, 0.8]), 0.5)
     right = [np.mean(rows.argmax(axis=1) == codes) for rows in (own, lexicon)]
-    assert np.mean(agree(own, lexicon).argmax(axis=1) == codes) < right[0] - 0.005
+    assert np.mean(add_log_odds(own, lexicon).argmax(axis=1) == codes) < right[0] - 0.005
     assert weigh_lexicon(own, lexicon, *right, 0.5) < 0.1
     # Documents without a labelled word do not count.
     quiet = np.where(np.arange(len(own))[:, None] % 2 == 0, lexicon, 0.5)

@@ -1,7 +1,5 @@
 """Who explains a label: the method itself, its nearest known ancestor, or words left out."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from sklearn.decomposition import TruncatedSVD
@@ -13,6 +11,7 @@ from sklearn.svm import SVC
 
 import isthmus
 from isthmus.base import TransferClassifier
+from isthmus.choose.stages.apply import add_contributions
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
 from isthmus.explain import Accountable, explain_document, terms
@@ -181,18 +180,12 @@ def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():
     assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
 
 
-def test_what_several_methods_say_of_a_term_is_added_up_by_their_weights():
-    """Each says as much in all as its weight, however large its own numbers are; one may say nothing."""
+def test_contributions_of_several_members_are_added_by_their_weights():
+    """The contributions of a member sum to its weight, however large its own numbers are."""
 
-    def member(**words):
-        rows = [{"class": "x", "term": term, "contribution": value} for term, value in words.items()]
-        return SimpleNamespace(document_terms=lambda text, account: rows if text == "w v" else [])
+    def rows(**words):
+        return [{"class": "x", "term": term, "contribution": value} for term, value in words.items()]
 
-    model = SimpleNamespace(
-        members={"a": member(w=20.0, v=-20.0), "b": member(w=0.1), "c": member()},
-        weights={"a": 0.6, "b": 0.3, "c": 0.1},
-        classes_=np.array(["x", "y"]),
-    )
-    rows = explain_document(model, "w v")
-    assert [(row["class"], row["term"]) for row in rows] == [("x", "w"), ("x", "v")]
-    assert [row["contribution"] for row in rows] == pytest.approx([0.6 / 2 + 0.3, -0.6 / 2])
+    added = add_contributions([(rows(w=20.0, v=-20.0), 0.6), (rows(w=0.1), 0.3), ([], 0.1)])
+    assert [(row["class"], row["term"]) for row in added] == [("x", "w"), ("x", "v")]
+    assert [row["contribution"] for row in added] == pytest.approx([0.6 / 2 + 0.3, -0.6 / 2])

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 import isthmus
+from isthmus.choose.stages.apply import merge_columns
 from isthmus.explain import explain_document
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
 from isthmus.feedback import correction as correcting
@@ -20,7 +21,6 @@ from isthmus.feedback.correction import (
     pseudo_answers,
     widen_vote,
 )
-from isthmus.feedback.model import merge_classes
 from isthmus.feedback.self_training import train_on_everything
 from isthmus.feedback.views import DocumentViews
 
@@ -332,7 +332,7 @@ def test_files_of_one_name_are_told_apart_and_found_again(tmp_path, monkeypatch)
 
 
 def test_merged_classes_add_up():
-    merged, classes = merge_classes(np.array([[0.2, 0.3, 0.5]]), np.array(["a", "b", "c"]), {"b": "c", "a": "z"})
+    merged, classes = merge_columns(np.array([[0.2, 0.3, 0.5]]), np.array(["a", "b", "c"]), {"b": "c", "a": "z"})
     assert classes.tolist() == ["c", "z"]
     assert merged.tolist() == [[0.8, 0.2]]
 

@@ -147,7 +147,7 @@ def test_a_part_of_many_answers_chooses_as_all_of_them_would(monkeypatch):
     best = []
     for many in (10_000, 60):
         monkeypatch.setattr(correction, "MANY", many)
-        table = vote.teach(answers(hard, rows, drawn=["random"] * 61)).model.correction.table
+        table = vote.teach(answers(hard, rows, drawn=["random"] * 61)).model.stages[-1].correction.table
         assert len(table) == (1 if many < 61 else 6)
         best.append(max((row["weight"], row["trust"], row["strength"]) for row in table)[1:])
     assert best[0] == best[1]

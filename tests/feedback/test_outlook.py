@@ -22,7 +22,8 @@ def account(monkeypatch):
         monkeypatch.setattr(teaching, "outlook", lambda *given: seen.append(given) or drawn)
         monkeypatch.setattr(teaching, "learning_curve", lambda *given: [])
         fit = teaching.AnswerFit(
-            model=SimpleNamespace(correction=SimpleNamespace(held_out=np.tile([0.9, 0.1], (n, 1)))),
+            stage=SimpleNamespace(correction=SimpleNamespace(held_out=np.tile([0.9, 0.1], (n, 1)))),
+            classes=np.array(["a", "b"]),
             rows=np.zeros((4 * n, 1)),
             vote=np.zeros((4 * n, 2)),
             places=np.arange(n),
@@ -70,7 +71,7 @@ def test_documents_of_whole_groups_are_no_evidence_and_leave_all_columns_alike(m
     in_group, from_group = np.zeros(30, dtype=bool), np.arange(12) % 2 == 0
     in_group[[row for row in range(30) if row not in places][:4]] = True
     fit = SimpleNamespace(
-        model=SimpleNamespace(correction=SimpleNamespace(held_out=held_out)),
+        stage=SimpleNamespace(correction=SimpleNamespace(held_out=held_out)),
         codes=codes, places=places, at_random=at_random, vote=np.zeros((30, 2)),
         answered=np.isin(np.arange(30), places),
     )  # fmt: skip

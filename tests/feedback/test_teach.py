@@ -64,7 +64,7 @@ def test_one_answer_changes_nothing_that_is_unlike_it(labelling):
     alike = np.array([bool(set(text.split()[:3]) & set(labelling.texts[45].split()[:3])) for text in labelling.texts])
     assert (taught.labels == labelling.labels)[~alike].all()
     # Nothing but the answer speaks: self-training alone would change labels too, and has no say yet.
-    assert taught.model.word_model.share == 0.0
+    assert taught.model.stages[-1].word_model.share == 0.0
     np.testing.assert_allclose(taught.probabilities[~alike], labelling.probabilities[~alike], atol=0.02)
 
 

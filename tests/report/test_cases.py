@@ -3,7 +3,7 @@
 import pytest
 
 import isthmus
-from isthmus.choose.combined import CombinedModel
+from isthmus.choose.model import LabelModel
 from isthmus.corpus import Collection
 from isthmus.explain import explain_document
 from isthmus.report.listing import LEAST, STRONG, excerpt, tint
@@ -30,7 +30,7 @@ def test_a_vote_names_each_word_once():
     parts = {name: result_of(name) for name in ("nbc", "projection", "strings")}
     weights = {"nbc": 0.5, "projection": 0.3, "strings": 0.2}
     result = parts["nbc"]
-    result.model = CombinedModel({name: part.model for name, part in parts.items()}, weights)
+    result.model = LabelModel({name: part.model for name, part in parts.items()}, weights)
     rows = result.reasons(0, top=None)
     assert {tuple(row) for row in rows} == {("class", "term", "contribution")}
     places = [(row["class"], row["term"]) for row in rows]
@@ -48,7 +48,7 @@ def test_a_vote_names_each_word_once():
 
 def test_as_many_terms_as_asked_for():
     one, two = result_of("nbc"), result_of("svm")
-    one.model = CombinedModel({"nbc": one.model, "svm": two.model}, {"nbc": 0.5, "svm": 0.5})
+    one.model = LabelModel({"nbc": one.model, "svm": two.model}, {"nbc": 0.5, "svm": 0.5})
     for label in one.classes:
         assert len({row["term"] for row in one.reasons(0, top=2) if row["class"] == label}) == 2
 

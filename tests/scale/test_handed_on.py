@@ -121,7 +121,7 @@ def test_the_confidence_of_one_method_is_set_by_documents_outside_new_groups(mon
     monkeypatch.setattr(trust, "confidence_outside", lambda judge, probabilities: 0.8)
     monkeypatch.setattr(trust, "estimate_accuracy", lambda *_: AccuracyEstimate(0.8, 0.7, 0.9))
     monkeypatch.setattr(trust, "novel_names", lambda judge, texts: np.array(["", "new: tyres", ""], dtype=object))
-    monkeypatch.setattr(trust, "sharpness_for", lambda probabilities, accuracy: given.append(probabilities) or 1.0)
+    monkeypatch.setattr(trust, "find_power", lambda probabilities, accuracy: given.append(probabilities) or 1.0)
     sample = trust.Sample(["kind", "dear"], ["staff", "price"], ["kind", "tyres", "dear"], np.array(["price", "staff"]))
     scores = np.array([[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
     trust.weigh_method(sample, scores, {})

@@ -253,10 +253,10 @@ def test_a_vote_is_made_as_sure_as_is_expected_by_documents_outside_new_groups(m
     given = []
     monkeypatch.setattr(trust_module, "outside_groups", lambda judge, n: np.array([True, False, True]))
     monkeypatch.setattr(
-        trust_module, "share_factors", lambda judge, p, labels, classes: given.append(("shares", p, labels.tolist()))
+        trust_module, "class_factors", lambda judge, p, labels, classes: given.append(("shares", p, labels.tolist()))
     )
-    monkeypatch.setattr(trust_module, "sharpness_for", lambda p, accuracy: given.append(("power", p)) or 1.0)
-    monkeypatch.setattr(trust_module, "shift_for", lambda p, accuracy: given.append(("shift", p)) or None)
+    monkeypatch.setattr(trust_module, "find_power", lambda p, accuracy: given.append(("power", p)) or 1.0)
+    monkeypatch.setattr(trust_module, "find_shift", lambda p, accuracy: given.append(("shift", p)) or None)
     monkeypatch.setattr(trust_module, "assess", lambda *given, **named: [])
     expected = AccuracyEstimate(estimate, 0.7, 0.9) if estimate else AccuracyEstimate(None, reason="too few")
     judge = SimpleNamespace(novelty=SimpleNamespace(groups=[]))
@@ -279,9 +279,9 @@ def test_labels_of_a_vote_follow_the_shares_and_the_estimate_goes_by_documents_o
     """By hand: price counts three times as much, so the second document moves from staff to price."""
     given = {}
     monkeypatch.setattr(trust_module, "outside_groups", lambda judge, n: np.array([True, False, True]))
-    monkeypatch.setattr(trust_module, "share_factors", lambda *given: np.array([3.0, 1.0]))
-    monkeypatch.setattr(trust_module, "sharpness_for", lambda *given: 1.0)
-    monkeypatch.setattr(trust_module, "shift_for", lambda *given: None)
+    monkeypatch.setattr(trust_module, "class_factors", lambda *given: np.array([3.0, 1.0]))
+    monkeypatch.setattr(trust_module, "find_power", lambda *given: 1.0)
+    monkeypatch.setattr(trust_module, "find_shift", lambda *given: None)
     monkeypatch.setattr(
         trust_module, "moved_to", lambda expected, sure, n: given.update(sure=sure, classes=n) or expected
     )

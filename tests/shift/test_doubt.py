@@ -152,7 +152,7 @@ def test_corrected_source_labels_are_learned_as_the_run_was_asked_for(noisy):
     }  # fmt: skip
     result = isthmus.label(data.source_texts, labels, data.target_texts, "cocc", **asked)
     after = result.teach(source_labels={"document": [row + 1], "true_label": [truth]})
-    assert after.model[-1].max_iter == 2, "the method is fitted with its parameters"
+    assert after.model.members["cocc"][-1].max_iter == 2, "the method is fitted with its parameters"
     assert {name: after.settings[name] for name in asked} == asked
 
 

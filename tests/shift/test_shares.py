@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from isthmus.choose.combined import to_shares
+from isthmus.choose.stages.apply import reweight_classes
 from isthmus.shift.shares import GROWTH, _prior, compare_shares, likely_shares, total_variation
 
 CLASSES = np.array(["a", "b"])
@@ -48,7 +48,7 @@ def test_turned_shares_are_seen_and_may_be_followed():
     assert total_variation(shift.by_labels, shift.source) == pytest.approx(0.8)
     assert shift.supported
     assert shift.factors == pytest.approx(shift.cautious / shift.source)
-    assert to_shares(rows, shift.factors)[:, 1].mean() > rows[:, 1].mean()
+    assert reweight_classes(rows, shift.factors)[:, 1].mean() > rows[:, 1].mean()
 
 
 def test_a_class_of_next_to_no_source_documents_is_not_followed():
@@ -69,7 +69,6 @@ def test_same_shares_change_nothing():
     shift = compare_shares(["a", "b"] * 5, rows, CLASSES[rows.argmax(axis=1)], CLASSES)
     assert not shift.moved
     assert not shift.supported
-    assert to_shares(rows, None) is rows
 
 
 def test_a_class_of_no_source_documents_may_have_a_share_in_the_target():

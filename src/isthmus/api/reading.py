@@ -16,7 +16,7 @@ from isthmus.choose.guaranteed import LOOK, Step, draw_to_decide, look_at_random
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.choose.sampling import sample_table
 from isthmus.exceptions import UsageError
-from isthmus.feedback.model import calibrated_proba, voting_part
+from isthmus.feedback.model import calibrated_proba, without_answers
 from isthmus.feedback.teaching import labels_without_own_answer
 
 
@@ -49,7 +49,7 @@ def share_facts(result: Any) -> ShareFacts:
     before = None
     if result.vote is not None:  # answers may have named classes between those of the vote
         before = np.zeros(result.probabilities.shape)
-        before[:, np.searchsorted(result.classes, voting_part(result.model).classes_)] = result.vote
+        before[:, np.searchsorted(result.classes, without_answers(result.model).classes_)] = result.vote
     if measured is not None:
         drawn, level = measured.rows, {"level": measured.confidence_level}
         known |= dict(zip(measured.rows, measured.true_labels, strict=True))

@@ -26,6 +26,7 @@ from isthmus.choose.forecast import AnswerForecast
 from isthmus.choose.guaranteed import NOMINAL, Step
 from isthmus.choose.prevalence import ShareFacts
 from isthmus.choose.sampling import draw_sample, sample_size, sample_table
+from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.choose.trust import NovelGroups
 from isthmus.corpus.frames import frame_columns
 from isthmus.corpus.guess import list_columns
@@ -40,9 +41,8 @@ from isthmus.feedback.model import (
     add_vectors,
     calibrated_proba,
     has_no_known_terms,
-    taught_part,
     vector_steps,
-    voting_part,
+    without_answers,
 )
 from isthmus.feedback.renaming import rename_classes
 from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
@@ -93,9 +93,9 @@ class LabelResult(FrameResult, Labelling):
         ``topic`` and ``message``: what to know before anything else (new groups, moved shares, a thin or noisy source).
     probabilities : ndarray
         One column per class, in the order of ``classes``.
-    model : TransferPipeline, CombinedModel or TaughtModel
-        The fitted pipeline, or several that vote, with what answers taught on top; :meth:`label_new` asks it about
-        later documents without refitting.
+    model : LabelModel
+        The fitted members with their weights and the stages that follow, answers among them; :meth:`label_new` applies
+        it to later documents without refitting.
     ids : list of str or None
         Names of the texts, where they came with some.
     opinions : dict of str to ndarray, or None
@@ -198,8 +198,8 @@ class LabelResult(FrameResult, Labelling):
                 )
                 warn(message, code="weak-bridge")
             probabilities = self.model.predict_proba(texts)
-            taught = taught_part(self.model) is not None
-            vote = voting_part(self.model).predict_proba(texts) if taught else None
+            taught = self.model.stage(AnswersStage) is not None
+            vote = without_answers(self.model).predict_proba(texts) if taught else None
         calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
         codes = probabilities.argmax(axis=1)
         groups = np.full(len(texts), "", dtype=object) if self.groups is None else self.groups(texts)

@@ -26,10 +26,11 @@ from isthmus.api.methods import build_method, check_labelled, check_takes_classe
 from isthmus.choose.budgets import no_text_warnings, review_all_if_few_pass, review_warnings
 from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, texts_for, try_methods
 from isthmus.choose.choice import Choice, decide
-from isthmus.choose.combined import NAMES, CombinedModel, sharpness_for
 from isthmus.choose.evidence import LabelScorer
+from isthmus.choose.model import LabelModel
 from isthmus.choose.names import NamedClasses, check_names_alone
 from isthmus.choose.sources import weigh_sources
+from isthmus.choose.stages.apply import NAMES, LabelShift, find_power
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     assess,
@@ -53,7 +54,7 @@ from isthmus.features.embeddings import (
     resolve_embedder,
 )
 from isthmus.features.languages import resolve_language
-from isthmus.feedback.model import fitted_pipelines, has_no_known_terms, vector_steps
+from isthmus.feedback.model import has_no_known_terms, vector_steps
 from isthmus.methods import METHODS, get_method
 from isthmus.pipeline import TransferPipeline
 from isthmus.request import LabelRequest
@@ -190,13 +191,14 @@ def _fit(job: LabelJob, method: str | BaseEstimator) -> Choice:
     if scorer is not None and added:
         scorer = scorer.without_groups_of(fitted.labels, added)
     return Choice(
-        fitted.model,
+        LabelModel({name: fitted.model}, {name: 1.0}),
         fitted.labels,
         fitted.probabilities,
         [{"method": name, "chosen": True, "why": BY_NAMES_ALONE if job.by_names else "named by the caller"}],
         _expect_of_one(job, fitted, scorer, added),
         no_known_terms=fitted.no_known_terms,
         scorer=scorer,
+        single=True,
     )
 
 
@@ -219,25 +221,24 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     expected = fitted.accuracy
     scorer = fitted.scorer
     labels = fitted.labels
-    combined = fitted.model if isinstance(fitted.model, CombinedModel) else None
     groups = novel_names(scorer, job.texts.given_target)
     if job.classes is not None:
         groups[np.isin(labels, job.classes.added)] = ""
     calibration: dict[str, float] = {}
-    if combined is None and expected.for_calibration is not None:
+    if fitted.single and expected.for_calibration is not None:
         # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
-        calibration["sharpness"] = sharpness_for(fitted.probabilities[groups == ""], expected.for_calibration)
+        calibration["sharpness"] = find_power(fitted.probabilities[groups == ""], expected.for_calibration)
     codes = np.searchsorted(fitted.model.classes_, labels)
     sharp = sharpen(fitted.probabilities, calibration.get("sharpness", 1.0))
     confidence = lower_confidence_in_groups(sharp[np.arange(len(codes)), codes], groups)
     cautious_confidence = confidence
     if expected.estimate is not None:
         n_source = len(job.texts.known_labels)
-        calibration["caution"] = budget_caution(expected, n_source, single=combined is None)
-        calibration["surest"] = expected.surest_alone if combined is None else 1.0
+        calibration["caution"] = budget_caution(expected, n_source, single=fitted.single)
+        calibration["surest"] = expected.surest_alone if fitted.single else 1.0
         cautious_confidence = with_caution(confidence, calibration["caution"], calibration["surest"])
     in_dispute = np.zeros(len(labels), dtype=bool)
-    if expected.estimate is not None and combined is None and scorer is not None:
+    if expected.estimate is not None and fitted.single and scorer is not None:
         in_dispute = disputed(scorer, labels, job.texts.given_target)
         cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
     budget = job.request.budget
@@ -250,10 +251,10 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
         labels,
         fitted.probabilities,
         fitted.model.classes_,
-        followed=combined is not None and combined.share_factors is not None,
+        followed=fitted.model.stage(LabelShift) is not None,
     )
     novel = [] if scorer is None else [group.to_dict() for group in scorer.novelty.groups]
-    more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=combined is None)
+    more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=fitted.single)
     if job.classes is not None:
         more += job.classes.warnings(_nameless(fitted.model))
     more += no_text_warnings(int(without_text(job.texts.given_target).sum()), len(labels))
@@ -285,8 +286,7 @@ def labeller_name(labeller: Callable) -> str:
 
 
 def _nameless(model: Any) -> list:
-    named = getattr(model, "names_model", model)
-    return getattr(named, "nameless_", [])
+    return [name for member in model.members.values() for name in getattr(member, "nameless_", ())]
 
 
 def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> dict[str, Any]:
@@ -308,7 +308,7 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
         settings["classes"] = {str(name): text for name, text in job.classes.for_recipe.items()}
     if job.texts.given_extra:
         settings["extra_texts"] = len(job.texts.given_extra)
-    if fitted.name in METHODS or isinstance(fitted.model, CombinedModel):
+    if fitted.name in METHODS or not fitted.single:
         settings["vectors"] = _view_name(job.embed)
     return settings
 
@@ -461,7 +461,7 @@ def relabel(base: Any, corrected: Mapping[int, Any]) -> dict[str, Any]:
     embed: Any = False
     if vectors != "none":  # the embedder of a method, a table that no method uses, or the name of a model
         # The embedder can be part of a feature union, next to the words.
-        parts = [part for pipeline in fitted_pipelines(base.model) for part in pipeline.get_params().values()]
+        parts = [part for pipeline in base.model.voters.values() for part in pipeline.get_params().values()]
         embed = next((part.model for part in parts if isinstance(part, TextEmbedder)), base.given_vectors)
         if embed is None and (vectors == MINILM or "/" in vectors or Path(vectors).is_dir()):
             embed = vectors

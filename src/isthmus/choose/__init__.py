@@ -8,7 +8,7 @@ from isthmus._lazy import lazy_names
 _PUBLIC = {
     "AccuracyEstimate": "isthmus._math.confidence",
     "Choice": "isthmus.choose.choice",
-    "CombinedModel": "isthmus.choose.combined",
+    "LabelModel": "isthmus.choose.model",
     "Evidence": "isthmus.choose.evidence",
     "Guarantee": "isthmus.choose.guaranteed",
     "LabelCheck": "isthmus.choose.checking",
@@ -37,9 +37,9 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.choose.budgets import budget_curve
     from isthmus.choose.checking import LabelCheck, check_labels
     from isthmus.choose.choice import Choice, choose
-    from isthmus.choose.combined import CombinedModel
     from isthmus.choose.evidence import Evidence, LabelScorer
     from isthmus.choose.guaranteed import Guarantee, guarantee, reading_frame
+    from isthmus.choose.model import LabelModel
     from isthmus.choose.prevalence import estimate_shares
     from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
     from isthmus.choose.trust import estimate_accuracy

@@ -18,10 +18,11 @@ from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.rows import rows_are_empty
 from isthmus._progress import as_candidate, listen, progress, when_over
 from isthmus._utils import one_blas_thread, return_memory
-from isthmus.choose.combined import LEXICON, NAMES, lexicon_proba
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.lexicons import find_lexicon
+from isthmus.choose.model import lexicon_proba
 from isthmus.choose.names import OTHER_SCRIPT, NamedClasses, in_other_script
+from isthmus.choose.stages.apply import LEXICON, NAMES
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import confidence_outside, estimate_accuracy, with_added
 from isthmus.choose.views import View

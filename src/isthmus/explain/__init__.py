@@ -18,6 +18,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from isthmus.choose.stages.apply import add_contributions
 from isthmus.exceptions import UsageError
 from isthmus.explain import terms
 from isthmus.features.embeddings import VectorTable
@@ -96,18 +97,14 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
 
 
 def _document_terms(model: Any, text: str) -> list[dict]:
-    if hasattr(model, "members"):
-        # A vote: terms of all members, each once per class; the contributions of a member sum to its weight.
-        shares: dict[tuple, float] = {}
-        for name, member in model.members.items():
-            found = _document_terms(member, text)
-            total = sum(abs(row["contribution"]) for row in found) or 1.0
-            for row in found:
-                place = row["class"], row["term"]
-                shares[place] = shares.get(place, 0.0) + model.weights[name] * row["contribution"] / total
-        return [{"class": label, "term": term, "contribution": share} for (label, term), share in shares.items()]
-    if hasattr(model, "document_terms"):  # not a pipeline: a model around one, which gives its own account
-        return model.document_terms(text, _document_terms)
+    if hasattr(model, "stages"):
+        # Terms of all members that vote, each once per class; the contributions of a member sum to its weight. The rows
+        # of a single member stay as they are, with whatever else they state about a term.
+        parts = [(_document_terms(member, text), model.weights[name]) for name, member in model.voters.items()]
+        rows = parts[0][0] if len(parts) == 1 else add_contributions(parts)
+        for stage in model.stages:
+            rows = stage.explain(text, rows)
+        return rows
     if any(isinstance(getattr(step, "model", None), VectorTable) for _, step in model.steps[:-1]):
         return []  # vectors were given: a text with a word left out has none
     if not _columns_are_terms(model):

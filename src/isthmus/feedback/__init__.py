@@ -6,7 +6,6 @@ from isthmus.feedback.asking import Question, ask_documents, ask_words
 from isthmus.feedback.correction import Correction, learn_correction
 from isthmus.feedback.hands import HandFit, HandSettings, WeighedAnswers, dawid_skene, weigh_answers
 from isthmus.feedback.labelling import Labelling, Learned
-from isthmus.feedback.model import RenamedModel, TaughtModel
 from isthmus.feedback.self_training import WordModel, train_on_everything
 from isthmus.feedback.views import DocumentViews
 
@@ -21,8 +20,6 @@ __all__ = [
     "Learned",
     "Outlook",
     "Question",
-    "RenamedModel",
-    "TaughtModel",
     "WeighedAnswers",
     "WordModel",
     "ask_documents",

@@ -14,7 +14,7 @@ from isthmus.features.tokens import surface_forms
 from isthmus.feedback.answers import ASKED, RANDOM
 from isthmus.feedback.hands import contradictions
 from isthmus.feedback.labelling import Labelling
-from isthmus.feedback.model import voting_part
+from isthmus.feedback.model import without_answers
 from isthmus.feedback.tables import TRUTH
 
 # Labels by names alone: confidences that no label was ever compared with say nothing about the sure documents, so that
@@ -223,7 +223,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
     known = labelling.known_answers
     views = labelling.views
     opinions = labelling.voters()
-    base = voting_part(labelling.model)
+    base = without_answers(labelling.model)
     first = _drawn_first(labelling, n)
     said = {name: base.classes_[part.argmax(axis=1)] for name, part in opinions.items()} if len(opinions) > 1 else {}
     questions = ask_documents(

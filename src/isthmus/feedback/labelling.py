@@ -11,12 +11,13 @@ import numpy as np
 from isthmus._cards import card
 from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._utils import plural
+from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.corpus.cells import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
 from isthmus.feedback.accounting import Outlook
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.hands import describe_hand
-from isthmus.feedback.model import ask_voters, renames_of, taught_part, vector_steps, voting_part
+from isthmus.feedback.model import renames_of, vector_steps, without_answers
 from isthmus.feedback.views import DocumentViews
 
 
@@ -181,9 +182,9 @@ class Labelling:
     @cached_property
     def views(self) -> DocumentViews:
         """Views of the texts; made once for a labelling, and kept by the model once it is taught."""
-        taught = taught_part(self.model)
-        if taught is not None:
-            return taught.views
+        answers = self.model.stage(AnswersStage)
+        if answers is not None:
+            return answers.views
         wanted = ("analyzer", "min_df", "language", "random_state")
         settings = {name: self.settings[name] for name in wanted if name in self.settings}
         views = DocumentViews(**settings, embedder=self.find_embedder())
@@ -200,7 +201,7 @@ class Labelling:
         return TextEmbedder(STATIC) if static else None
 
     def voters(self) -> dict[str, np.ndarray]:
-        return self.opinions or ask_voters(voting_part(self.model), self.texts)[0]
+        return self.opinions or without_answers(self.model).opinions(self.texts)
 
     def in_current_names(self, labels: Any) -> list:
         """Labels with the names that classes had before they were renamed put into those they have now.
@@ -214,9 +215,9 @@ class Labelling:
 
     def untaught(self) -> Self:
         """The labelling as it was before any answer."""
-        if taught_part(self.model) is None or self.vote is None:
+        if self.model.stage(AnswersStage) is None or self.vote is None:
             return self
-        base = voting_part(self.model)
+        base = without_answers(self.model)
         assert self.before is not None
         return replace(
             self,

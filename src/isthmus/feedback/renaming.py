@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import lower_confidence_in_groups, review_mask, sharpen, with_caution
+from isthmus.choose.stages.apply import Answers as AnswersStage
+from isthmus.choose.stages.apply import merge_columns
 from isthmus.corpus.cells import cell_content
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, class_codes
-from isthmus.feedback.model import confidence_power, merge_classes, renamed_model, taught_part, voting_part
+from isthmus.feedback.model import confidence_power, renamed_model, without_answers
 from isthmus.feedback.teaching import learn_answers
 
 
@@ -27,7 +29,7 @@ def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
     if not merged:
         return _renamed(labelling, renames)
     untaught = _merged(labelling.untaught(), renames)
-    if taught_part(labelling.model) is None:
+    if labelling.model.stage(AnswersStage) is None:
         return untaught
     known = labelling.known_answers.renamed(renames)
     said = np.array([renames.get(label, label) for label in labelling.labels.tolist()])
@@ -66,8 +68,8 @@ def _check_renames(labelling: Labelling, names: Mapping) -> dict:
 
 
 def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
-    base = voting_part(labelling.model).classes_
-    probabilities, classes = merge_classes(labelling.probabilities, labelling.classes, names)
+    base = without_answers(labelling.model).classes_
+    probabilities, classes = merge_columns(labelling.probabilities, labelling.classes, names)
     before = labelling.before
     if before is not None:
         before = before | {
@@ -82,7 +84,7 @@ def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
         model=renamed_model(labelling.model, names),
         source_labels=_rename(labelling.source_labels, names, dtype=object),
         opinions=_merge_opinions(labelling.opinions, base, names),
-        vote=None if labelling.vote is None else merge_classes(labelling.vote, base, names)[0],
+        vote=None if labelling.vote is None else merge_columns(labelling.vote, base, names)[0],
         answers=None if labelling.answers is None else labelling.known_answers.renamed(names),
         learned=None if labelling.learned is None else labelling.learned.renamed(names),
         novel=_rename_nearest(labelling.novel, names),
@@ -100,8 +102,8 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     """
     settings = untaught.settings
     power = confidence_power(untaught.model, settings)
-    probabilities, classes = merge_classes(untaught.probabilities, untaught.classes, names)
-    sharp, _ = merge_classes(sharpen(untaught.probabilities, power), untaught.classes, names)
+    probabilities, classes = merge_columns(untaught.probabilities, untaught.classes, names)
+    sharp, _ = merge_columns(sharpen(untaught.probabilities, power), untaught.classes, names)
     present = [names.get(name, name) for name in untaught.classes.tolist()]
     grown = np.array([present.count(name) > 1 for name in classes.tolist()])
     codes = class_codes(classes, _rename(untaught.labels, names).tolist())
@@ -167,4 +169,4 @@ def _rename_nearest(groups: list[dict], names: dict) -> list[dict]:
 def _merge_opinions(opinions: dict | None, classes: np.ndarray, names: dict) -> dict | None:
     if opinions is None:
         return None
-    return {name: merge_classes(part, classes, names)[0] for name, part in opinions.items()}
+    return {name: merge_columns(part, classes, names)[0] for name, part in opinions.items()}

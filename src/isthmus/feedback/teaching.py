@@ -23,6 +23,8 @@ from isthmus._math.confidence import (
 )
 from isthmus._math.rows import rows_are_empty
 from isthmus._utils import plural
+from isthmus.choose.model import LabelModel
+from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.corpus.filled import find_new_classes, match_classes
 from isthmus.corpus.words import read_words
 from isthmus.exceptions import DataError, UsageError
@@ -38,7 +40,7 @@ from isthmus.feedback.answers import GROUP, PICKED, Answers, origin_of, propose_
 from isthmus.feedback.correction import FOLDS, MANY, learn_correction, make_folds, order_answers, pseudo_answers
 from isthmus.feedback.hands import DEFAULTS, HandSettings, WeighedAnswers, weigh_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
-from isthmus.feedback.model import FEWEST_ANSWERS, TaughtModel, calibrated_proba
+from isthmus.feedback.model import FEWEST_ANSWERS, calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
 from isthmus.feedback.tables import read_answers
 from isthmus.feedback.views import DocumentViews
@@ -159,13 +161,14 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     opinions = untaught.voters()
     rows = earlier.views.transform(untaught.texts, list(opinions.values()))
     fit = fit_answers(untaught, earlier.views, rows, known)
-    model = fit.model
-    probabilities = model.from_rows(rows, fit.vote)
+    stage = fit.stage
+    model = LabelModel(untaught.model.members, untaught.model.weights, [*untaught.model.stages, stage])
+    probabilities = stage.from_rows(rows, fit.vote)
     if fit.weighed is not None:
         probabilities[fit.weighed.rows] = fit.weighed.update(probabilities)
-    probabilities[known.rows] = np.eye(len(model.classes_))[class_codes(model.classes_, known.labels)]
+    probabilities[known.rows] = np.eye(len(fit.classes))[class_codes(fit.classes, known.labels)]
     best = probabilities.argmax(axis=1)
-    labels = model.classes_[best]
+    labels = fit.classes[best]
     groups = _remaining_groups(untaught, labels, known)
     calibrated = calibrated_proba(model, probabilities, untaught.settings, fit.vote)
     confidence = calibrated[np.arange(len(best)), best]
@@ -202,7 +205,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
         needs_review=np.asarray(reasons != "", dtype=bool),
         review_reason=reasons,
         settings=settings,
-        classes=model.classes_,
+        classes=fit.classes,
         probabilities=probabilities,
         model=model,
         expected_accuracy=accuracy,
@@ -236,7 +239,8 @@ def _accuracy_after(
 
 @dataclass(frozen=True)
 class AnswerFit:
-    model: TaughtModel
+    stage: AnswersStage
+    classes: np.ndarray  # after this stage
     rows: sp.csr_matrix
     vote: np.ndarray
     places: np.ndarray  # the answered documents, in the order in which they were learned
@@ -293,10 +297,11 @@ def fit_answers(
         views.source_words_, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
     )
     at_random = known.at_random[order]
-    model = TaughtModel(untaught.model, views, correction, word_model)
+    stage = AnswersStage(views, correction, word_model)
+    model_classes = stage.output_classes(untaught.classes)
     if weighed is not None:  # a class that only answers name comes last here, and in its place in the model
-        weighed = replace(weighed, likelihood=weighed.likelihood[:, class_codes(classes, model.classes_)])
-    return AnswerFit(model, rows, vote, places, codes, at_random, weighed)
+        weighed = replace(weighed, likelihood=weighed.likelihood[:, class_codes(classes, model_classes)])
+    return AnswerFit(stage, model_classes, rows, vote, places, codes, at_random, weighed)
 
 
 def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
@@ -341,7 +346,7 @@ def account(
     Documents of a group that got its class as a whole are learned from, but nobody read them: they are no evidence.
     """
     whole = whole or NO_GROUPS
-    correction = fit.model.correction
+    correction = fit.stage.correction
     n_answers = len(fit.codes)
     read = ~np.isin(fit.places, whole.documents)
     if read.sum() < FEWEST_ANSWERS:
@@ -400,9 +405,9 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
         if not others.says_something:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
-        model = fit_answers(untaught, labelling.views, own_rows, others).model
-        best = model.from_rows(own_rows[held_out], untaught.probabilities[held_out]).argmax(axis=1)
-        labels.update(zip(held_out, model.classes_[best].tolist(), strict=True))
+        fit = fit_answers(untaught, labelling.views, own_rows, others)
+        best = fit.stage.from_rows(own_rows[held_out], untaught.probabilities[held_out]).argmax(axis=1)
+        labels.update(zip(held_out, fit.classes[best].tolist(), strict=True))
     return [labels[row] for row in rows]
 
 

@@ -13,6 +13,7 @@ from sklearn.preprocessing import normalize
 from isthmus.base import softmax
 from isthmus.features.embeddings import TextEmbedder
 from isthmus.features.latent import LatentSemantics
+from isthmus.features.tokens import readable, surface_forms
 from isthmus.features.vectorizer import TextVectorizer
 
 FLOOR = 1e-3  # no method can veto a class by calling it impossible
@@ -33,6 +34,8 @@ class DocumentViews:
     ``embedder``), about the mean of their side; words (tf-idf); a constant, which moves the shares of the classes.
     ``classes_`` are those of the source.
     """
+
+    word_scale = np.sqrt(WORDS)  # factor of the words' columns in the rows of the correction
 
     def __init__(
         self,
@@ -95,6 +98,38 @@ class DocumentViews:
         # Vectors of single words lie elsewhere than those of documents, whose mean was taken off: they say nothing.
         rest = n_columns - sum(part.shape[1] for part in parts)
         return sp.hstack([*parts, sp.csr_matrix((len(terms), rest))], format="csr")
+
+    @property
+    def n_words(self) -> int:
+        """Number of columns that hold words."""
+        return self.components_.shape[1]
+
+    def word_contributions(self, text: str, effects: np.ndarray, classes: np.ndarray) -> list[dict]:
+        """Return one row per class and word of a text: ``class``, ``term`` and ``contribution``.
+
+        Parameters
+        ----------
+        text : str
+        effects : ndarray of shape (n_words, n_classes)
+            Effect of each word on each class.
+        classes : ndarray
+            The classes, in the order of the columns of ``effects``.
+
+        Returns
+        -------
+        list of dict
+        """
+        row = self.vectorizer_.transform([text])
+        return [
+            {"class": label, "term": self.vectorizer_.feature_names_[term], "contribution": value * effects[term, code]}
+            for code, label in enumerate(classes.tolist())
+            for term, value in zip(row.indices, row.data, strict=True)
+        ]
+
+    def as_written(self, text: str, rows: list[dict]) -> list[dict]:
+        """Return rows whose terms are written as in the text, where the vectoriser reduces words to stems."""
+        forms = surface_forms(self.vectorizer_, [text], whole=False)
+        return [row | {"term": readable(str(row["term"]), forms)} for row in rows]
 
     def meaning(self, texts: Sequence[str]) -> np.ndarray:
         """Rows of length one whose products say how alike two texts are in what they are about."""

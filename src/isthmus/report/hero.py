@@ -9,7 +9,7 @@ import numpy as np
 
 from isthmus._math.confidence import explain_reason, without_text
 from isthmus._utils import plural
-from isthmus.choose.combined import LEXICON, NAMES
+from isthmus.choose.stages.apply import LEXICON, NAMES
 
 _FRACTIONS = (
     (0.97, "Nearly all of the"),

@@ -363,7 +363,7 @@ def deciding_terms(result, i: int) -> list[dict[str, Any]]:
 
 
 def bridge_rows(result) -> list[dict[str, Any]]:
-    for pipeline in fitted_pipelines(result):
+    for pipeline in result.model.voters.values():
         model = getattr(pipeline, "steps", [("", None)])[-1][1]
         if hasattr(model, "word_clusters_") and len(pipeline.steps) > 1:
             rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
@@ -448,33 +448,18 @@ def step_facts(result) -> dict[str, Any]:
 
 def known_language(result) -> str:
     """The language in which a method read the texts; "auto" where none says, or where there are several."""
-    for pipeline in fitted_pipelines(result):
+    for pipeline in result.model.voters.values():
         for _, step in getattr(pipeline, "steps", []):
             if len(getattr(step, "languages_", ())) == 1:
                 return step.languages_[0]
     return "auto"
 
 
-def fitted_pipelines(result) -> list[Any]:
-    model = fitted_model(result)
-    return list(getattr(model, "members", {"": model}).values())
-
-
 def leading_method(result) -> tuple[str, Any]:
-    """The method that made the labels; of a vote, the one with the largest weight."""
-    model = fitted_model(result)
-    if not hasattr(model, "members"):
-        return result.method, model
-    name = max(model.weights, key=model.weights.get)
-    return name, model.members[name]
-
-
-def fitted_model(result) -> Any:
-    """The methods that were fitted, without what answers taught on top."""
-    model = result.model
-    while hasattr(model, "base"):
-        model = model.base
-    return model
+    """Return the name and the pipeline of the member with the largest weight."""
+    weights = result.model.weights
+    name = max(weights, key=weights.get)
+    return name, result.model.members[name]
 
 
 def origin_facts(settings: dict[str, Any], source: Collection | None, target: Collection | None) -> dict[str, Any]:

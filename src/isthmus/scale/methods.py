@@ -154,7 +154,7 @@ class FittedMethod:
 
 @dataclass
 class VotingModel:
-    """Weighted geometric mean of probabilities, as :func:`isthmus.choose.combined.pool`."""
+    """Weighted geometric mean of probabilities, as :func:`isthmus.choose.stages.apply.pool`."""
 
     members: dict[str, Model]
     weights: dict[str, float]

@@ -11,9 +11,9 @@ from isthmus._math.confidence import AccuracyEstimate, sharpen, with_caution
 from isthmus._math.content import content_keys
 from isthmus.base import softmax
 from isthmus.choose.candidates import Candidates, make_scorer
-from isthmus.choose.choice import share_factors
-from isthmus.choose.combined import by_margin, sharpness_for, shift_for, to_shares
 from isthmus.choose.evidence import LabelScorer
+from isthmus.choose.stages.apply import confidence_from_margin, find_power, find_shift, reweight_classes
+from isthmus.choose.stages.label_shift import class_factors
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
     assess,
@@ -40,7 +40,7 @@ class Trust:
     expected: AccuracyEstimate
     power: float = 1.0  # to which probabilities are raised, so that the sample's mean confidence is what is expected
     offsets: np.ndarray | None = None  # added to the scores of the classes, where labels follow shares that moved
-    shift: float | None = None  # of how sure a vote's labels are; see ``choose.combined.by_margin``
+    shift: float | None = None  # of how sure a vote's labels are; see ``choose.stages.apply.confidence_from_margin``
     caution: float = 0.0  # by which confidences are lowered before a budget is kept, in log-odds …
     surest: float = 1.0  # … and what they count for at most
     judge: LabelScorer | None = None  # the sample's scorer; tells new groups apart
@@ -50,7 +50,7 @@ class Trust:
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities at the accuracy to expect, brought to the target's shares."""
         moved = scores if self.offsets is None else scores + self.offsets
-        return by_margin(softmax(self.power * moved), self.shift)
+        return confidence_from_margin(softmax(self.power * moved), self.shift)
 
     def __getstate__(self) -> dict:
         return {**self.__dict__, "judge": None}  # it holds the sample, which workers do not need
@@ -163,7 +163,7 @@ def weigh_method(sample: Sample, scores: np.ndarray, options: dict[str, Any]) ->
     expected = estimate_accuracy(judge, labels, confidence_outside(judge, probabilities))
     trust = Trust(expected, judge=judge, caution=expected.caution, surest=expected.surest_alone)
     if expected.for_calibration is not None:
-        trust.power = sharpness_for(probabilities[novel_names(judge, sample.target) == ""], expected.for_calibration)
+        trust.power = find_power(probabilities[novel_names(judge, sample.target) == ""], expected.for_calibration)
     return _assessed(trust, sample, labels, probabilities)
 
 
@@ -179,18 +179,18 @@ def weigh_vote(sample: Sample, scores: np.ndarray, candidates: Candidates, n_sou
     trust = Trust(candidates.estimate(labels, probabilities), judge=judge)
     if trust.expected.for_calibration is not None:
         outside = outside_groups(judge, len(labels))
-        trust.power = sharpness_for(probabilities[outside], trust.expected.for_calibration)
+        trust.power = find_power(probabilities[outside], trust.expected.for_calibration)
         probabilities = sharpen(probabilities, trust.power)
-        factors = share_factors(judge, probabilities[outside], labels[outside], classes)
+        factors = class_factors(judge, probabilities[outside], labels[outside], classes)
         if factors is not None:
             trust.offsets = np.log(np.maximum(factors, 1e-300)) / trust.power
-            probabilities = to_shares(probabilities, factors)
+            probabilities = reweight_classes(probabilities, factors)
             labels = classes[probabilities.argmax(axis=1)]
             sure = float(probabilities[outside].max(axis=1).mean())
             trust.expected = moved_to(trust.expected, sure, len(classes))
         assert trust.expected.for_calibration is not None
-        trust.shift = shift_for(probabilities[outside], trust.expected.for_calibration)
-        probabilities = by_margin(probabilities, trust.shift)
+        trust.shift = find_shift(probabilities[outside], trust.expected.for_calibration)
+        probabilities = confidence_from_margin(probabilities, trust.shift)
     trust.caution = budget_caution(trust.expected, n_source, single=False)
     return _assessed(trust, sample, labels, probabilities)
 

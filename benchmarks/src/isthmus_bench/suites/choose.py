@@ -27,8 +27,8 @@ from isthmus.choose.candidates import (
     try_methods,
 )
 from isthmus.choose.choice import Choice, decide
-from isthmus.choose.combined import pool
 from isthmus.choose.evidence import class_accuracy, information
+from isthmus.choose.stages.apply import pool
 from isthmus.choose.texts import TransferTexts
 from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.methods import make_method

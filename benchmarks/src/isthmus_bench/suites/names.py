@@ -22,8 +22,8 @@ from isthmus._progress import progress
 from isthmus.api.label import label
 from isthmus.choose.candidates import Candidates, try_methods
 from isthmus.choose.choice import decide
-from isthmus.choose.combined import add_names
 from isthmus.choose.names import LEAST_AGREEMENT, names_share, way_back
+from isthmus.choose.stages.apply import pool
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import THIN
 from isthmus.classify.names import ClassNameClassifier
@@ -338,7 +338,9 @@ def _vote_gains(data: TaskData, seed: int) -> np.ndarray:
     agreement = None if named is None else named.model.agreement_
     if named is None or agreement is None or agreement.names < LEAST_AGREEMENT:
         return np.zeros(len(VOTE_GRID))
-    joint = add_names(without.probabilities, named.probabilities, names_share(agreement))
+    share = names_share(agreement)
+    opinions = {"vote": without.probabilities, "names": named.probabilities}
+    joint = pool(opinions, {"vote": 1 - share, "names": share})
     truth = np.array(data.target_labels, dtype=object).astype(str)
     right = np.mean(without.model.classes_[joint.argmax(axis=1)].astype(str) == truth)
     gain = float(right - np.mean(without.labels.astype(str) == truth))

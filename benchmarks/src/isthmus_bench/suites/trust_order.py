@@ -20,7 +20,8 @@ from isthmus._progress import progress
 from isthmus.choose.budgets import review_all_if_few_pass
 from isthmus.choose.candidates import try_methods
 from isthmus.choose.choice import Choice, decide
-from isthmus.choose.combined import SLOPE, CombinedModel
+from isthmus.choose.model import LabelModel
+from isthmus.choose.stages.apply import SLOPE, Margin
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import novel_names
 from isthmus_bench.suites import trust_tune
@@ -48,14 +49,15 @@ class Margins(NamedTuple):
 def margins_of(name: str, choice: Choice, texts: list[str], truth: list) -> Margins | None:
     """What the study needs of one vote; None where nothing is expected of it."""
     model = choice.model
-    if not isinstance(model, CombinedModel) or model.shift is None:
+    margin = model.stage(Margin) if isinstance(model, LabelModel) else None
+    if margin is None:
         return None
     sure = np.clip(choice.probabilities.max(axis=1), 1e-6, 1 - 1e-6)
     pair, kind = name.split("/")
     return Margins(
         pair,
         kind,
-        (logit(sure) - model.shift) / SLOPE,
+        (logit(sure) - margin.shift) / SLOPE,
         choice.labels.astype(str) == np.array(truth, dtype=str),
         novel_names(choice.scorer, texts),
         choice.accuracy,

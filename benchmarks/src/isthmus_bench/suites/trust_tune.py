@@ -21,7 +21,8 @@ from sklearn.linear_model import QuantileRegressor, Ridge
 from isthmus._math.confidence import clipped_logit
 from isthmus._progress import progress
 from isthmus.choose.candidates import Candidates, FittedCandidate, fit_candidate, try_methods
-from isthmus.choose.choice import Vote, vote_weights
+from isthmus.choose.choice import vote_weights
+from isthmus.choose.decision import Decision
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
@@ -264,9 +265,9 @@ def measure(
         return []
     true = np.asarray(list(truth)).astype(str)
     known = np.isin(true, np.unique(scorer.source_labels))
-    vote = Vote.of(candidates, vote_weights(candidates, VotingRule()))
+    vote = Decision.of_vote(candidates, vote_weights(candidates, VotingRule()))
     others = [candidate.labels for candidate in candidates.fitted]
-    confidence, evidence = confidence_outside(scorer, vote.pooled), scorer.score(vote.labels)
+    confidence, evidence = confidence_outside(scorer, vote.proba), scorer.score(vote.labels)
     figures = trust_features(scorer, vote.labels, confidence, evidence, others)
     right = np.asarray(vote.labels).astype(str) == true
     row = {"task": name, "method": "auto", "n_source": len(scorer.source_labels)}

@@ -1,14 +1,44 @@
-"""A model of labelled words alone, next to the vote: how much it counts."""
+"""Fit the weight of the labelled words next to the vote."""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtri
 
+from isthmus.choose.candidates import FittedLexicon
+from isthmus.choose.decision import Decision, agreement_and_seconds
 from isthmus.choose.evidence import LabelScorer
+from isthmus.choose.model import LexiconMember
+from isthmus.choose.stages.apply import LEXICON, Lexicon, match_columns
 
 _FLOOR = 1e-3
 _DISTANCES = np.linspace(0.0, 4.0, 401)
+
+
+def fit(decision: Decision) -> None:
+    """Add the labelled words where they state something that the vote does not contain."""
+    lexicon, expected = decision.candidates.lexicon, decision.accuracy.for_calibration
+    if lexicon is None or expected is None:
+        return
+    assert decision.scorer is not None
+    own = match_columns(lexicon.probabilities, lexicon.model.classes_, decision.classes)
+    common = shared_errors(decision.scorer, lexicon.source_proba)
+    weight = weigh_lexicon(decision.proba, own, expected, lexicon.accuracy, common)
+    if weight:
+        member = LexiconMember(lexicon.model, lexicon.power, lexicon.offsets)
+        decision.join(LEXICON, member, lexicon.probabilities)
+        decision.add(Lexicon(weight))
+        decision.estimate_again()
+    decision.rows.append(table_row(lexicon, decision.labels, weight))
+
+
+def table_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> dict:
+    """Return the row of the decision table about the labelled words."""
+    words = f"a general lexicon ({lexicon.found})" if lexicon.found else "the labelled words on their own"
+    right = f"{words}, right about {lexicon.accuracy:.0%} of the source"
+    why = f"{right}; counted for what they say beyond the vote" if weight else f"{right}, say nothing beyond the vote"
+    row = {"method": lexicon.name, "chosen": weight > 0, "weight": round(weight, 3)}
+    return row | agreement_and_seconds(lexicon, labels) | {"why": why}
 
 
 def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:

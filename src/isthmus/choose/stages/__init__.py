@@ -1,0 +1,1 @@
+"""Stages of a result: ``apply.py`` holds their ``apply``, the other modules fit one stage each."""
