@@ -9,26 +9,93 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import HasMethods as HasMethods
+from sklearn.utils._param_validation import Interval as Interval
+from sklearn.utils._param_validation import InvalidParameterError, validate_parameter_constraints
+from sklearn.utils._param_validation import Options as Options
+from sklearn.utils._param_validation import StrOptions as StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.content import content_order
 from isthmus._math.rows import row_blocks as row_blocks  # for authors of estimators
 from isthmus._math.rows import softmax as softmax
-from isthmus._parameters import Interval as Interval
-from isthmus._parameters import StrOptions as StrOptions
-from isthmus._parameters import check_parameters
 from isthmus._validation import UNLABELLED, check_rows, find_classes, label_array, mask_target, read_domain, read_labels
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 
 SOURCE, TARGET = 1, -2  # what the gate writes where sample_domain is left out (skada's default numbers)
 # The door for answers of a person: target rows whose label may be used get this number in sample_domain. It is
 # positive, so a method sees a labelled row; labels of all rows with negative numbers stay masked.
 ANSWERED = 1_000_000
+
+
+# Values that parameters of estimators often have
+FROM_0 = Interval(Integral, 0, None, closed="left")
+FROM_1 = Interval(Integral, 1, None, closed="left")
+POSITIVE = Interval(Real, 0, None, closed="neither")
+NON_NEGATIVE = Interval(Real, 0, None, closed="left")
+SHARE = Interval(Real, 0, 1, closed="both")
+N_JOBS = [Options(Integral, {-1}), FROM_1]  # threads: -1 for all cores
+
+
+class Lengths(Options):  # scikit-learn accepts only subclasses of its own constraints
+    """Allow a pair of whole numbers from 1, the smaller one first."""
+
+    def __init__(self) -> None:
+        super().__init__(tuple, set())
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        pair = isinstance(value, (tuple, list)) and len(value) == 2
+        whole = pair and all(FROM_1.is_satisfied_by(n) and not isinstance(n, (bool, np.bool_)) for n in value)
+        return whole and value[0] <= value[1]
+
+    def __str__(self) -> str:
+        return "two lengths, the shorter one first, such as (1, 2)"
+
+
+def check_parameters(estimator: Any) -> None:
+    """Refuse a parameter whose value is not in the estimator's table of allowed values.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its class has the table ``_parameter_constraints``, as scikit-learn's estimators do.
+
+    Raises
+    ------
+    UsageError
+        With the code ``bad-parameter``.
+
+    Examples
+    --------
+    >>> from isthmus import CoClusteringClassifier
+    >>> check_parameters(CoClusteringClassifier(n_init=3))
+    >>> check_parameters(CoClusteringClassifier(n_init=0))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    isthmus.exceptions.UsageError: The 'n_init' parameter of CoClusteringClassifier must be an int ... Got 0 instead.
+    """
+    table = type(estimator)._parameter_constraints
+    values = {name: getattr(estimator, name) for name in table}
+    try:
+        validate_parameter_constraints(table, values, caller_name=type(estimator).__name__)
+    except InvalidParameterError as error:
+        raise UsageError(str(error), code="bad-parameter") from None
+    for name, value in values.items():
+        # Python counts True as the number 1; as a number of iterations it is a mistake.
+        if isinstance(value, (bool, np.bool_)) and "boolean" not in table[name]:
+            raise refusal(estimator, name, "a value that is not a boolean")
+
+
+def refusal(estimator: Any, name: str, expected: str) -> UsageError:
+    """Return the error for a parameter whose value does not suit the data or another parameter."""
+    shown = f"{getattr(estimator, name)!r:.60}"
+    return UsageError(f"{type(estimator).__name__} got {name}={shown}; expected {expected}.", code="bad-parameter")
 
 
 @dataclass(frozen=True)

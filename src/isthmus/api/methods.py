@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus._parameters import check_parameters
+from isthmus.base import check_parameters
 from isthmus.exceptions import UsageError
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.methods import METHODS, Options, get_method

@@ -13,10 +13,9 @@ import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.information import safe_log
-from isthmus._parameters import FROM_1
 from isthmus._utils import warn
 from isthmus._validation import shorten
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, Domains, TransferClassifier
 from isthmus.exceptions import DataError, UsageError
 
 _PRIOR = 1.0  # documents of each class added to every count

@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from isthmus._parameters import POSITIVE, StrOptions, check_parameters
 from isthmus._utils import one_blas_thread
+from isthmus.base import POSITIVE, StrOptions, check_parameters
 from isthmus.classify.rules import LinearRule
 from isthmus.features.blocks import Block, Passes, add_tuples
 

@@ -16,9 +16,8 @@ import scipy.sparse as sp
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
-from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, StrOptions
 from isthmus._utils import warn
-from isthmus.base import Domains, TransferClassifier, softmax
+from isthmus.base import FROM_1, NON_NEGATIVE, POSITIVE, SHARE, Domains, StrOptions, TransferClassifier, softmax
 from isthmus.classify.centroids import left_out_similarity
 from isthmus.classify.rules import NamesRule, centred_rows
 from isthmus.exceptions import DataError, IsthmusError, UsageError

@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, HasMethods
 from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, NON_NEGATIVE, Domains, HasMethods, TransferClassifier
 from isthmus.classify.rules import LinearRule
 from isthmus.classify.source_only import default_estimator, linear_rule, log_probability
 from isthmus.exceptions import UsageError

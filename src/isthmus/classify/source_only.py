@@ -11,8 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import HasMethods, Interval
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import Domains, HasMethods, Interval, TransferClassifier
 from isthmus.classify.rules import LinearRule, log_of, two_columns
 from isthmus.features.blocks import Block, Passes
 

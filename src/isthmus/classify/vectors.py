@@ -8,8 +8,7 @@ import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
-from isthmus._parameters import FROM_1, SHARE
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, SHARE, Domains, TransferClassifier
 from isthmus.classify.centroids import CentredRows, left_out_similarity, move_centroids, settle
 from isthmus.classify.rules import CentroidRule
 from isthmus.features.blocks import ONE, Block, Passes, add_tuples, as_steps, block_steps, exact_product, square_sums

@@ -15,11 +15,10 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.rows import group_means, group_sums
-from isthmus._parameters import FROM_1, N_JOBS, NON_NEGATIVE, SHARE, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus._utils import n_threads, warn
 from isthmus._validation import UNLABELLED, check_rows, shorten
-from isthmus.base import Domains, check_transfer_data
+from isthmus.base import FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Domains, StrOptions, check_parameters, check_transfer_data
 from isthmus.clustering.alignment import Aligner, Prepared, SourceGroups, alignment_table, guided_kmeans, prepare
 from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts
 from isthmus.clustering.kmeans import ClusterSums, KMeansRun, assign_rows, initial_centers, iterate, metric_rows

@@ -31,11 +31,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics.pairwise import cosine_similarity
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import check_parameters
 from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus._validation import check_texts
-from isthmus.base import row_blocks
+from isthmus.base import check_parameters, row_blocks
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.features.counting import shared, texts_key
 from isthmus.features.static_vectors import (

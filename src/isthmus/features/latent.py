@@ -9,8 +9,8 @@ from scipy.linalg import lu
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, check_parameters
 from isthmus._validation import check_rows
+from isthmus.base import FROM_1, check_parameters
 from isthmus.features.counting import rows_key, shared
 from isthmus.features.term_rows import LatentRows
 

@@ -11,9 +11,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters
 from isthmus._validation import check_rows
-from isthmus.base import Domains, check_transfer_data
+from isthmus.base import FROM_1, POSITIVE, SHARE, Domains, StrOptions, check_parameters, check_transfer_data
 from isthmus.exceptions import UsageError
 from isthmus.features.term_chi2 import (
     TermStatistics,

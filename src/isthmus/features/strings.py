@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from isthmus._parameters import N_JOBS, Lengths, StrOptions, check_parameters
 from isthmus._progress import progress
 from isthmus._utils import warn
 from isthmus._validation import check_texts
+from isthmus.base import N_JOBS, Lengths, StrOptions, check_parameters
 from isthmus.exceptions import DataError, IsthmusWarning
 from isthmus.features.gram import KINDS, ngram_gram
 from isthmus.features.gram_gpu import DEVICES, GramIndex, array_module, gram_bytes, has_memory

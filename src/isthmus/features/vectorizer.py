@@ -12,7 +12,9 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import (
+from isthmus._progress import progress
+from isthmus._validation import check_texts
+from isthmus.base import (
     FROM_0,
     FROM_1,
     Interval,
@@ -20,10 +22,8 @@ from isthmus._parameters import (
     StrOptions,
     check_parameters,
     refusal,
+    row_blocks,
 )
-from isthmus._progress import progress
-from isthmus._validation import check_texts
-from isthmus.base import row_blocks
 from isthmus.exceptions import DataError
 from isthmus.features.counting import shared, texts_key
 from isthmus.features.languages import IDEOGRAPHIC, UNSPACED, languages_in_use, resolve_language, stop_words

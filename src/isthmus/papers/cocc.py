@@ -23,10 +23,9 @@ from sklearn.utils import check_random_state
 from isthmus._math.content import content_noise
 from isthmus._math.information import naive_bayes_scores, safe_log
 from isthmus._math.rows import group_sums, softmax, unit_rows
-from isthmus._parameters import FROM_1, NON_NEGATIVE
 from isthmus._utils import warn
 from isthmus._validation import shorten
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, NON_NEGATIVE, Domains, TransferClassifier
 from isthmus.classify.cocc.blocks import SKETCH_WIDTH, per_length
 from isthmus.classify.cocc.classifier import calibrate
 from isthmus.classify.cocc.co_clustering import group_words

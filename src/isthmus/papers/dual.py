@@ -18,9 +18,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.rows import row_blocks
-from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
-from isthmus.base import Domains
+from isthmus.base import FROM_1, POSITIVE, Domains
 from isthmus.classify.dual.base import DualClassifier
 from isthmus.classify.dual.solvers import KernelSolution, kernel_cg
 from isthmus.classify.rules import comparable

@@ -10,8 +10,7 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
-from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, NON_NEGATIVE, POSITIVE, Domains, StrOptions, TransferClassifier
 from isthmus.features.weights import document_frequency
 
 _RANK = 1e-10  # of the largest singular value; smaller ones are rounding

@@ -7,8 +7,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._math.rows import unit_rows
-from isthmus._parameters import FROM_1, NON_NEGATIVE, POSITIVE, StrOptions
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, NON_NEGATIVE, POSITIVE, Domains, StrOptions, TransferClassifier
 from isthmus.classify.dual.base import balance, moments
 from isthmus.features.gram import inverse_roots
 from isthmus.papers.dual import gaussian_kernel, quantile_width

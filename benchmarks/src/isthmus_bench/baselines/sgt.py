@@ -13,9 +13,8 @@ from sklearn.preprocessing import normalize
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier, row_blocks
+from isthmus.base import FROM_1, POSITIVE, Domains, TransferClassifier, row_blocks
 
 _DENSE = 200  # rows up to which a dense decomposition is the quicker one
 

@@ -8,9 +8,8 @@ from typing import ClassVar
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from isthmus._parameters import FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, POSITIVE, Domains, Interval, TransferClassifier
 from isthmus_bench.baselines.aligned_features import linear_scores
 
 

@@ -11,9 +11,8 @@ from sklearn.svm import LinearSVC
 from sklearn.utils import check_random_state
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_1, POSITIVE, Interval
 from isthmus._progress import progress
-from isthmus.base import Domains, TransferClassifier
+from isthmus.base import FROM_1, POSITIVE, Domains, Interval, TransferClassifier
 
 
 def balanced_signs(scores: np.ndarray, n_positive: int) -> np.ndarray:

@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
-from isthmus.base import Domains
+from isthmus.base import FROM_1, POSITIVE, Domains
 from isthmus.classify.dual.base import DualClassifier
 from isthmus.classify.dual.manifold import ManifoldSystem
 from isthmus.classify.dual.solvers import kernel_cg

@@ -14,10 +14,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from isthmus._parameters import FROM_1, POSITIVE
 from isthmus._progress import progress
 from isthmus._utils import warn
-from isthmus.base import Domains
+from isthmus.base import FROM_1, POSITIVE, Domains
 from isthmus.classify.dual.base import DualClassifier, word_chances
 from isthmus.classify.dual.solvers import KernelSolution, kernel_cg
 from isthmus.features.gram import inverse_roots

@@ -13,11 +13,20 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_0, POSITIVE, Interval, Options, StrOptions, check_parameters
 from isthmus._progress import is_candidate, progress
 from isthmus._utils import warn
 from isthmus._validation import check_rows
-from isthmus.base import Domains, TransferClassifier, softmax
+from isthmus.base import (
+    FROM_0,
+    POSITIVE,
+    Domains,
+    Interval,
+    Options,
+    StrOptions,
+    TransferClassifier,
+    check_parameters,
+    softmax,
+)
 from isthmus.classify.projection.hinge import fit_squared_hinge
 from isthmus.classify.rules import ProjectionRule, class_shares
 from isthmus.exceptions import UsageError

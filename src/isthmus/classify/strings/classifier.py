@@ -12,10 +12,21 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
-from isthmus._parameters import FROM_1, N_JOBS, POSITIVE, SHARE, Interval, Lengths, StrOptions
 from isthmus._progress import progress
 from isthmus._utils import warn
-from isthmus.base import Domains, TransferClassifier, row_blocks, softmax
+from isthmus.base import (
+    FROM_1,
+    N_JOBS,
+    POSITIVE,
+    SHARE,
+    Domains,
+    Interval,
+    Lengths,
+    StrOptions,
+    TransferClassifier,
+    row_blocks,
+    softmax,
+)
 from isthmus.classify.rules import KernelBend, StringRule
 from isthmus.classify.strings.ridge import (
     as_run,
