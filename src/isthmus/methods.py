@@ -45,6 +45,8 @@ class Recipe:
     takes_vectors: bool = False  # reads texts through a model trained elsewhere
     takes_classes: bool = False  # uses classes that are given by their names, so that no document need be labelled
     page: str = ""  # under docs/understand/methods
+    # The pipeline for files larger than memory: the same, an approximation, or None where the method needs memory.
+    chunks: Callable[[Options], TransferPipeline] | None = None
 
     def build_with(self, **options: Any) -> TransferPipeline:
         """Unfitted pipeline; keywords are fields of :class:`Options`."""
@@ -250,21 +252,28 @@ _SUMMARIES = {
 }
 
 
-def _recipe(name: str, build: Callable[[Options], TransferPipeline], page: str = "", **traits: bool) -> Recipe:
-    """An entry of the list; its page has its own name, unless another is given."""
-    return Recipe(name, _SUMMARIES[name], build, page=page or name, **traits)
+def _recipe(
+    name: str, build: Callable[[Options], TransferPipeline], page: str = "", chunks: Any = None, **traits: bool
+) -> Recipe:
+    """Return an entry of the list; its page has its own name unless another is given.
+
+    ``chunks`` is True where chunks use the same pipeline.
+    """
+    return Recipe(
+        name, _SUMMARIES[name], build, page=page or name, chunks=build if chunks is True else chunks, **traits
+    )
 
 
 METHODS: dict[str, Recipe] = {
     recipe.name: recipe
     for recipe in (
-        _recipe("nbc", _build_nbc, adapts=False, page="source-only"),
-        _recipe("svm", _build_svm, adapts=False, page="source-only"),
-        _recipe("logistic", _build_logistic, adapts=False, page="source-only"),
-        _recipe("self-training", _build_self_training),
-        _recipe("cocc", _Method(_COCC)),
-        _recipe("strings", _build_strings),
-        _recipe("projection", _Method(_PROJECTION)),
+        _recipe("nbc", _build_nbc, chunks=True, adapts=False, page="source-only"),
+        _recipe("svm", _build_svm, chunks=True, adapts=False, page="source-only"),
+        _recipe("logistic", _build_logistic, chunks=True, adapts=False, page="source-only"),
+        _recipe("self-training", _build_self_training, chunks=True),
+        _recipe("cocc", _Method(_COCC), chunks=True),
+        _recipe("strings", _build_strings, chunks=_Method("strings.landmarks.LandmarkKernelClassifier", None)),
+        _recipe("projection", _Method(_PROJECTION), chunks=True),
         _recipe("projection-svm", _Method(_PROJECTION, settings={"classifier": "svm"}), page="projection"),
         _recipe("lsa", _build_lsa, page="centroids"),
         _recipe(
@@ -272,6 +281,7 @@ METHODS: dict[str, Recipe] = {
             _Method("vectors.TransductiveCentroidClassifier", _embedder),
             takes_vectors=True,
             page="centroids",
+            chunks=_Method("vectors.TransductiveCentroidClassifier", None),
         ),
         _recipe("vectors-logistic", _build_vectors_logistic, adapts=False, takes_vectors=True, page="source-only"),
         _recipe("vectors-kernel", _build_vectors_kernel, takes_vectors=True, page="strings"),
@@ -323,9 +333,16 @@ def grouping_settings(name: str) -> dict[str, Any]:
     return dict(GROUPINGS[name])
 
 
-def get_method(name: str) -> Recipe:
-    """The recipe of that name, or an error that names the nearest ones."""
-    if name in METHODS:
+_COMMON = ("auto", "cocc", "projection", "logistic", "self-training")  # named where a method is not known
+
+
+def get_method(name: str, *, chunks: bool = False) -> Recipe:
+    """Return the method of that name, or raise an error that suggests the nearest.
+
+    With ``chunks`` only methods that run on files larger than memory are accepted.
+    """
+    known = [other for other, method in METHODS.items() if method.chunks or not chunks]
+    if name in known:
         return METHODS[name]
     if name in IN_BENCHMARKS:
         suite, task = IN_BENCHMARKS[name]
@@ -334,9 +351,10 @@ def get_method(name: str) -> Recipe:
             f"isthmus bench {suite} --task {task} --method {name}",
             code="unknown-method",
         )
-    near = difflib.get_close_matches(str(name), METHODS, n=1)
+    what = f"Method {name!r} does not run on large files" if chunks and name in METHODS else f"Unknown method {name!r}"
+    near = difflib.get_close_matches(str(name), known, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise UsageError(f"Unknown method {name!r}; use one of {', '.join(METHODS)}.{hint}", code="unknown-method")
+    raise UsageError(f"{what}; use one of {', '.join(_COMMON)}, or see the documentation.{hint}", code="unknown-method")
 
 
 def make_method(name: str, **options: Any) -> TransferPipeline:

@@ -20,11 +20,13 @@ from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.write import this_host
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features.embeddings import has_static_vectors
-from isthmus.scale import METHODS, cluster_files, label, label_files, run
+from isthmus.methods import METHODS
+from isthmus.scale import cluster_files, label, label_files, run
 from isthmus.scale.output import work_folder
 from isthmus.scale.trust import review_limits
 from isthmus_bench.shifted import make_shifted_texts
 
+IN_CHUNKS = [name for name, method in METHODS.items() if method.chunks]
 FAST = {"sample": 60, "text": "text"}
 
 
@@ -40,7 +42,7 @@ def given_labels(folder):
     return dict(rows)
 
 
-@pytest.mark.parametrize("method", sorted(METHODS))
+@pytest.mark.parametrize("method", sorted(IN_CHUNKS))
 def test_same_bytes_whatever_the_blocks_and_processes(corpus, tmp_path, truth, method, two_processes):
     if method == "vectors" and not has_static_vectors():
         pytest.skip("needs the extra embed")
@@ -408,7 +410,7 @@ def test_auto_chooses_on_a_sample_and_fits_on_everything(corpus, tmp_path):
     for row in chosen:
         assert "on 150 source and 150 target documents of the sample" in row["why"]
         assert "fitted on all 1,200 and 500" in row["why"]
-    assert {row["method"] for row in result.decision} > set(METHODS) - {"nbc", "svm", "vectors"}
+    assert {row["method"] for row in result.decision} > set(IN_CHUNKS) - {"nbc", "svm", "vectors"}
 
 
 def test_groups_are_the_same_whatever_the_blocks_and_follow_the_source(corpus, tmp_path, truth):

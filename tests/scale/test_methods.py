@@ -10,13 +10,13 @@ from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.content import content_keys
 from isthmus.choose.budgets import review_warnings
 from isthmus.exceptions import DataError, UsageError
+from isthmus.methods import get_method
 from isthmus.request import LabelRequest
 from isthmus.scale import label, settings, views
 from isthmus.scale import trust as trust_module
 from isthmus.scale.engine import LocalEngine
 from isthmus.scale.pieces import Job, save_tokens
 from isthmus.scale.reading import Reading, read_tokens
-from isthmus.scale.registry import get_method
 from isthmus.scale.store import MemoryStore
 from isthmus.scale.trust import STEPS, Trust
 
@@ -189,10 +189,10 @@ def test_pairs_take_the_room_that_words_leave(monkeypatch, room, pairs, left_out
 
 def test_a_method_that_is_nearly_spelled_right_is_suggested():
     with pytest.raises(UsageError, match="Did you mean 'projection'") as caught:
-        get_method("projektion")
+        get_method("projektion", chunks=True)
     assert caught.value.code == "unknown-method"
     with pytest.raises(UsageError) as caught:
-        get_method("qqq")
+        get_method("qqq", chunks=True)
     assert "Did you mean" not in str(caught.value)
 
 

@@ -14,11 +14,11 @@ import pytest
 
 from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+from isthmus.methods import get_method
 from isthmus.request import LabelRequest
 from isthmus.scale import label_files, settings
 from isthmus.scale.engine import LocalEngine
 from isthmus.scale.processes import ProcessEngine
-from isthmus.scale.registry import get_method
 from isthmus.scale.views import _PartGroup
 
 GROUPS = [_PartGroup(first=place, last=place + 1, rows=10 * place) for place in range(9)]

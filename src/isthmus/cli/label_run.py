@@ -520,9 +520,9 @@ def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = ""
 
 def can_be_large(request: LabelRequest) -> bool:
     """Whether runs in blocks know the method."""
-    from isthmus.scale import METHODS
+    from isthmus.methods import METHODS
 
-    return request.method in (*METHODS, "auto")
+    return request.method == "auto" or any(m.chunks and name == request.method for name, m in METHODS.items())
 
 
 def label_large(request: LabelRequest) -> None:

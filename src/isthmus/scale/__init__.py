@@ -2,12 +2,11 @@
 
 from isthmus._lazy import lazy_names
 
-__all__ = ["METHODS", "LargeClusters", "LargeResult", "cluster_files", "label_files"]
+__all__ = ["LargeClusters", "LargeResult", "cluster_files", "label_files"]
 
 __getattr__, __dir__ = lazy_names(
     __name__,
     {
-        "METHODS": "isthmus.scale.registry",
         "LargeClusters": "isthmus.scale.cluster",
         "LargeResult": "isthmus.scale.label",
         "cluster_files": "isthmus.scale.cluster",

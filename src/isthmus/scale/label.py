@@ -22,12 +22,13 @@ from isthmus.choose.texts import TransferTexts
 from isthmus.corpus.formats import MANIFEST
 from isthmus.corpus.tables import Rows
 from isthmus.features.blocks import add_tuples
+from isthmus.methods import METHODS, Options, get_method
+from isthmus.pipeline import TransferPipeline
 from isthmus.request import ADDED, LabelRequest
 from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
 from isthmus.scale.output import Output, assemble, write_json, write_part
 from isthmus.scale.pieces import Job, Piece
 from isthmus.scale.reading import Reading
-from isthmus.scale.registry import METHODS, LargeMethod, get_method
 from isthmus.scale.run import Files, Run, running
 from isthmus.scale.settings import block_request, takes_options
 from isthmus.scale.store import unpack, whole_file
@@ -118,7 +119,7 @@ def label_files(
     Files are read in blocks, and everything a method needs of them is a sum of integers over blocks: the labels are
     the same, byte for byte, whatever the size of the blocks, the engine and the number of workers.
 
-    ``method`` is one of ``isthmus.scale.METHODS``, or "auto": methods are weighed on a sample of both sides and those
+    ``method`` names a method that runs in chunks, or "auto": methods are weighed on a sample of both sides and those
     that the evidence supports are fitted on everything. The ``sample`` is drawn by the hash of the texts; the evidence,
     the expected accuracy, new groups and the calibration of the confidence are taken from it.
 
@@ -174,12 +175,25 @@ def label_files(
 def label_in_blocks(request: LabelRequest, sources: Files, target: Files, **where: Any) -> LargeResult:
     """:func:`label_files` of a request; ``where`` is handed to :func:`isthmus.scale.run.running`."""
     if request.method != "auto":
-        get_method(request.method)
+        get_method(request.method, chunks=True)
     with running(LabelRun, request, sources, target, **where) as run:
         result = run.label()
         if request.bad_rows is not None:
             run.write_bad_rows(Path(request.bad_rows))
     return result
+
+
+def _in_chunks(row: dict) -> bool:
+    method = METHODS.get(row["method"])
+    return method is not None and method.chunks is not None
+
+
+def _reading(pipeline: TransferPipeline, topic: Reading) -> Reading | None:
+    """Return how the vectoriser of a pipeline reads texts; None for a method that makes features of the texts."""
+    if len(pipeline.steps) == 1:
+        return None
+    sentiment = pipeline[0].sentiment
+    return replace(topic, sentiment=sentiment, pairs=sentiment and topic.analyzer == "words")
 
 
 class LabelRun(Run[LabelRequest]):
@@ -193,12 +207,13 @@ class LabelRun(Run[LabelRequest]):
 
     def label(self) -> LargeResult:
         topic = self.look()
-        named = None if self.request.method == "auto" else get_method(self.request.method)
-        self.survey([] if named and named.texts else [(named or get_method("nbc")).reading(topic)])
+        named = None if self.request.method == "auto" else METHODS[self.request.method]
+        reading = _reading(self._pipeline(named.name if named else "nbc"), topic)
+        self.survey([] if reading is None else [reading])
         weights = self._choose() if named is None else {named.name: 1.0}
         if named is not None:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
-        models = {name: self._fit(get_method(name), topic) for name in weights}
+        models = {name: self._fit(name, topic) for name in weights}
         model = next(iter(models.values())) if named else VotingModel(models, weights)
         trust = self._weigh(model)
         new = group_learner(trust, self._sample_view(trust)) if trust.novel else None
@@ -220,9 +235,9 @@ class LabelRun(Run[LabelRequest]):
         texts = TransferTexts.of(self.source_sample[0], labels, self.target_sample)
         self.candidates = try_methods(texts, **self.request.reading())
         choice = decide(self.candidates)
-        chosen = {row["method"]: row["weight"] for row in choice.table if row["chosen"] and row["method"] in METHODS}
+        chosen = {row["method"]: row["weight"] for row in choice.table if row["chosen"] and _in_chunks(row)}
         if not chosen:  # none of those that the evidence supports runs in blocks: the best supported one that does
-            others = [row for row in choice.table if row["method"] in METHODS and "score" in row]
+            others = [row for row in choice.table if _in_chunks(row) and "score" in row]
             best = max(others, key=lambda row: row["score"])["method"] if others else YARDSTICK
             chosen = {best: 1.0}
         total = sum(chosen.values())
@@ -230,16 +245,21 @@ class LabelRun(Run[LabelRequest]):
         everything = f"fitted on all {self.n_source:,} and {self.n_target:,}"
         for row in choice.table:
             fitted = row["method"] in chosen
-            own = everything if fitted else "does not run in blocks" if row["method"] not in METHODS else "left out"
+            own = everything if fitted else "does not run in blocks" if not _in_chunks(row) else "left out"
             self.decision.append({**row, "chosen": fitted, "why": f"on {sizes}: {row['why']}; {own}"})
         return {name: weight / total for name, weight in chosen.items()}
 
-    def _fit(self, method: LargeMethod, topic: Reading) -> Model:
-        reading = method.reading(topic)
-        view = View(reading, [], np.zeros(0, dtype=np.int64), 0) if method.texts else self.view(reading)
-        passes = PiecePasses(self, view, method.vectorizer())
-        estimator = method.make(self.request.seed)
-        return FittedMethod(estimator.fit_passes(passes), passes.columns)
+    def _pipeline(self, name: str) -> TransferPipeline:
+        build = METHODS[name].chunks
+        assert build is not None
+        return build(Options(random_state=self.request.seed))
+
+    def _fit(self, name: str, topic: Reading) -> Model:
+        pipeline = self._pipeline(name)
+        reading = _reading(pipeline, topic)
+        view = View(topic, [], np.zeros(0, dtype=np.int64), 0) if reading is None else self.view(reading)
+        passes = PiecePasses(self, view, None if reading is None else pipeline[0])
+        return FittedMethod(pipeline[-1].fit_passes(passes), passes.columns)
 
     @one_blas_thread()
     def _weigh(self, model: Model) -> Trust:

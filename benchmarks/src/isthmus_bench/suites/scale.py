@@ -24,13 +24,15 @@ from typing import Any
 
 import numpy as np
 
+from isthmus import methods
 from isthmus._progress import listen
-from isthmus.scale import METHODS, label_files
+from isthmus.scale import label_files
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData
 from isthmus_bench.engine.workers import end_with_parent
 from isthmus_bench.suites.scale_data import SHARD_ROWS, make_corpus
 from isthmus_bench.tasks import AMAZON_FILE, HEADLINES_FILE
 
+METHODS = [name for name, method in methods.METHODS.items() if method.chunks]  # that run in chunks
 SIZES = {"100k": 100_000, "1m": 1_000_000, "2m": 2_000_000, "10m": 10_000_000}
 LABELLED = 50  # documents to be labelled for each labelled one
 _FILE_ROWS = 4_200_000  # reviews that make a file of two gigabytes
