@@ -13,9 +13,10 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from isthmus.exceptions import IsthmusError
 from isthmus.features import TextVectorizer, guess_language, tokenize_words, weigh_tfidf
-from isthmus.features.counting import _sequences, sharing
+from isthmus.features.counting import sharing
 from isthmus.features.languages import pick_language
 from isthmus.features.ngrams import key_names, ngram_keys
+from isthmus.features.tokens import WordAnalyzer
 from isthmus.scale.views import _least_documents
 
 GERMAN = """Der Mann und die Frau gehen am Abend in das Haus am Ende der Strasse und essen dort das Brot, das der Mann
@@ -249,7 +250,7 @@ def test_part_of_the_texts_is_not_read_again_and_counted_the_same():
     expected = alone.fit_transform(part)
     with sharing():
         TextVectorizer(min_df=1).fit(texts)
-        with patch("isthmus.features.counting._read_tokens") as read:
+        with patch.object(WordAnalyzer, "words") as read:
             again = TextVectorizer(min_df=1, ngram_range=(1, 2))
             rows = again.fit_transform(part)
     assert not read.called
@@ -301,17 +302,6 @@ def test_in_how_many_documents_a_term_must_be(n_documents, least):
     vectorizer._most_documents = 1.0
     assert vectorizer._kept(np.array([1, 2, 3, 4]), n_documents).tolist() == list(range(least - 1, 4))
     assert _least_documents(n_documents) == least
-
-
-def test_pairs_of_texts_and_sequences_are_kept_in_four_bytes():
-    """Eight bytes where four are enough: twice the memory while a large collection is counted."""
-    # texts "0 1 0" and "1 1"
-    single, double = _sequences(np.array([0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 1]), 2, range(1, 3))
-    for found in (single, double):
-        assert {part.dtype for part in (found.rows, found.codes, found.counts)} == {np.dtype(np.int32)}
-    assert (single.rows.tolist(), single.codes.tolist(), single.counts.tolist()) == ([0, 0, 1], [0, 1, 1], [2, 1, 2])
-    assert double.spelling.tolist() == [[0, 1], [1, 0], [1, 1]]
-    assert (double.rows.tolist(), double.codes.tolist(), double.counts.tolist()) == ([0, 0, 1], [0, 1, 2], [1, 1, 1])
 
 
 def test_what_readers_share_goes_by_all_that_they_ask_for():

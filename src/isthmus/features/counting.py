@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ def rows_key(rows: Any) -> Hashable:
 class Tokens:
     """The words of many texts: distinct words, their numbers one text after another, and where each text ends."""
 
-    words: list[str]
+    words: list[Any]  # str, or (language, str) where texts are in several languages
     ids: np.ndarray
     ends: np.ndarray
 
@@ -77,7 +77,7 @@ class Tokens:
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
 
-def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Hashable) -> Tokens:
+def read_tokens(texts: Sequence[str], read: Callable[[str], list], how: Hashable) -> Tokens:
     """All words of all texts; ``how`` identifies ``read`` for sharing.
 
     Texts that are all among the first that were read that way are not read again.
@@ -94,7 +94,7 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list[str]], how: Has
     return shared(("tokens", how, texts_key(texts)), make)
 
 
-def numbering() -> defaultdict[str, int]:
+def numbering() -> defaultdict[Any, int]:
     """Numbers words as they are first asked for, without a line of Python per word."""
     return defaultdict(count().__next__)
 
@@ -118,7 +118,7 @@ def take_runs(ends: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return np.repeat(ends[runs] - taken[:-1], lengths) + np.arange(taken[-1]), taken
 
 
-def _read_tokens(texts: Sequence[str], read: Callable[[str], list[str]]) -> Tokens:
+def _read_tokens(texts: Sequence[str], read: Callable[[str], list]) -> Tokens:
     index = numbering()
     parts = []
     for i, text in enumerate(texts):
@@ -139,117 +139,106 @@ def mark_following(tokens: Tokens, starts: np.ndarray, reach: int) -> np.ndarray
     return marked & ~start
 
 
-def count_terms(
-    tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int], keep: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, sp.csr_matrix]:
-    """Names and counts of the terms that ``keep`` chooses from the document frequencies, in the order of the names.
-
-    ``terms`` says what each distinct word counts as; a word of None is left out, and its neighbours become neighbours.
-    """
-    names, found = _find_sequences(tokens, terms, ngram_range)
-    kept = keep(np.concatenate([part.frequency for part in found]))
-    spelled: list[str] = []
-    columns, start = [], 0
-    for part in found:
-        own = kept[(kept >= start) & (kept < start + len(part.spelling))] - start
-        column = np.full(len(part.spelling), -1)
-        column[own] = np.arange(len(own)) + len(spelled)
-        columns.append(column)
-        spelled += part.spell(names, own)
-        start += len(part.spelling)
-    chosen = np.array(spelled, dtype=object)
-    order = np.argsort(chosen) if len(chosen) else np.zeros(0, dtype=int)
-    rank = np.full(len(order) + 1, -1)  # the last is that of terms which are left out
-    rank[order] = np.arange(len(order))
-    return chosen[order], _fill(found, [rank[column] for column in columns], len(tokens.ends), len(chosen))
-
-
-def count_known(
-    tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int], index: Mapping[str, int]
-) -> sp.csr_matrix:
-    """Counts of the terms that have a column in ``index``; the rest as for :func:`count_terms`."""
-    names, found = _find_sequences(tokens, terms, ngram_range)
-    columns = [np.array([index.get(term, -1) for term in part.spell(names)], dtype=np.int64) for part in found]
-    return _fill(found, columns, len(tokens.ends), len(index))
-
-
-def _find_sequences(
-    tokens: Tokens, terms: Sequence[str | None], ngram_range: tuple[int, int]
-) -> tuple[list[str], list[_Sequences]]:
-    """The distinct terms of words, and the sequences of them of each length that is asked for."""
-    names = list(dict.fromkeys(term for term in terms if term is not None))
-    place = {name: number for number, name in enumerate(names)}
-    number_of = np.array([-1 if term is None else place[term] for term in terms], dtype=np.int64)
-    numbers = number_of[tokens.ids] if len(terms) else np.zeros(0, np.int64)
-    rows, numbers = tokens.rows[numbers >= 0], numbers[numbers >= 0]
-    every = _sequences(rows, numbers, len(names), range(1, ngram_range[1] + 1))
-    return names, [part for part in every if part.spelling.shape[1] >= ngram_range[0]]
-
-
-def count_pieces(
-    tokens: Tokens, terms: Sequence[tuple[str, ...]], keep: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, sp.csr_matrix]:
-    """As :func:`count_terms` for single terms, where a word may count as several: words in texts × terms in words."""
-    names = sorted({term for several in terms for term in several})
-    place = {name: number for number, name in enumerate(names)}
-    columns = np.array([place[term] for several in terms for term in several], dtype=np.int64)
-    ends = np.cumsum([0, *map(len, terms)])
-    within = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(terms), len(names)))
-    starts = np.concatenate([[0], tokens.ends])
-    words = sp.csr_matrix((np.ones(len(tokens.ids)), tokens.ids, starts), shape=(len(tokens.ends), len(terms)))
-    counts = sp.csr_matrix(words @ within)
-    kept = keep(np.bincount(counts.indices, minlength=len(names)))
-    counts = counts[:, kept]
-    counts.sort_indices()
-    return np.array(names, dtype=object)[kept], counts
-
-
 @dataclass
-class _Sequences:
-    """Distinct sequences of one length (rows of term numbers), and how often each text has which."""
+class Terms:
+    """Counts of the terms of one length in texts × terms, and what spells the terms."""
 
-    spelling: np.ndarray
-    rows: np.ndarray
-    codes: np.ndarray
-    counts: np.ndarray
+    counts: sp.csr_matrix
+    spelling: np.ndarray  # numbers of the single terms of each sequence, a row per sequence
+    names: np.ndarray  # of the single terms
 
-    @property
-    def frequency(self) -> np.ndarray:
-        return np.bincount(self.codes, minlength=len(self.spelling))
-
-    def spell(self, names: list[str], own: Any = slice(None)) -> list[str]:
-        places = self.spelling[own].T.tolist()
-        return list(map(" ".join, zip(*(map(names.__getitem__, place) for place in places), strict=True)))
+    def spell(self, own: Any = slice(None)) -> list[str]:
+        places = self.spelling[own].T
+        return list(map(" ".join, zip(*(self.names[place].tolist() for place in places), strict=True)))
 
 
-def _sequences(rows: np.ndarray, numbers: np.ndarray, n_terms: int, lengths: range) -> Iterator[_Sequences]:
-    """Per length: a sequence is the one that begins at the same place and is one term shorter, and a further term."""
-    spelling = np.arange(n_terms, dtype=np.int64)[:, None]
-    codes, places = numbers, np.arange(len(numbers))
-    for length in lengths:
-        if length > 1:
-            places = places[places + length <= len(numbers)]
-            places = places[rows[places] == rows[places + length - 1]]  # within one text
-            keys = codes[places] * n_terms + numbers[places + length - 1]
-            distinct, short = np.unique(keys, return_inverse=True)
-            spelling = np.hstack([spelling[distinct // max(1, n_terms)], (distinct % max(1, n_terms))[:, None]])
-            codes = np.full(len(numbers), -1)
-            codes[places] = short
-            del keys, short
-        width = max(1, len(spelling))
-        pairs, counts = np.unique(rows[places] * width + codes[places], return_counts=True)
-        # Millions of pairs are kept until all lengths are counted: in four bytes where they fit.
-        small = np.int32 if max(width, int(rows.max(initial=0))) < 2**31 else np.int64
-        yield _Sequences(spelling, (pairs // width).astype(small), (pairs % width).astype(small), counts.astype(small))
+def find_terms(
+    tokens: Tokens,
+    terms: Sequence[tuple[str, ...] | str | None],
+    ngram_range: tuple[int, int],
+    phrases: Collection[str],
+) -> list[Terms]:
+    """Count single terms, sequences of them, and phrases, one item per length.
+
+    Parameters
+    ----------
+    tokens : Tokens
+    terms : sequence
+        The term of each distinct word. None leaves the word out, and its neighbours become neighbours. Several terms,
+        the pieces of a word, occur in no sequence.
+    ngram_range : (int, int)
+    phrases : collection of str
+        Sequences that are longer than those of ``ngram_range``.
+    """
+    several = [(term,) if isinstance(term, str) else term or () for term in terms]
+    names = sorted({term for own in several for term in own})
+    place = {name: number for number, name in enumerate(names)}
+    spelled = np.array(names, dtype=object)
+    found = []
+    if ngram_range[0] == 1:
+        columns = np.array([place[term] for own in several for term in own], dtype=np.int64)
+        ends = np.cumsum([0, *map(len, several)])
+        within = sp.csr_matrix((np.ones(len(columns)), columns, ends), shape=(len(terms), len(names)))
+        starts = np.concatenate([[0], tokens.ends])
+        words = sp.csr_matrix((np.ones(len(tokens.ids)), tokens.ids, starts), shape=(len(tokens.ends), len(terms)))
+        found.append(Terms(sp.csr_matrix(words @ within), np.arange(len(names))[:, None], spelled))
+    longest = max([ngram_range[1], *(phrase.count(" ") + 1 for phrase in phrases)])
+    if longest > 1:
+        own_places = [place[term] if isinstance(term, str) else -1 for term in terms]
+        numbers = np.array(own_places, dtype=np.int64)[tokens.ids]
+        counted = np.array([term is not None for term in terms], dtype=bool)[tokens.ids]
+        for part in _sequences(tokens.rows[counted], numbers[counted], spelled, len(tokens.ends), longest):
+            length = part.spelling.shape[1]
+            if length > ngram_range[1]:
+                own = np.array([place for place, name in enumerate(part.spell()) if name in phrases], dtype=np.int64)
+                part = Terms(part.counts[:, own], part.spelling[own], spelled)
+            if length >= ngram_range[0]:
+                found.append(part)
+    return found
 
 
-def _fill(found: list[_Sequences], columns: list[np.ndarray], n_texts: int, n_columns: int) -> sp.csr_matrix:
-    """Counts of the sequences that have a column; -1 for those that have none."""
-    places = [column[part.codes] for part, column in zip(found, columns, strict=True)]
-    kept = [place >= 0 for place in places]
-    counts = np.concatenate([part.counts[own] for part, own in zip(found, kept, strict=True)])
-    rows = np.concatenate([part.rows[own] for part, own in zip(found, kept, strict=True)])
-    place = np.concatenate([place[own] for place, own in zip(places, kept, strict=True)])
-    matrix = sp.csr_matrix((counts.astype(float), (rows, place)), shape=(n_texts, n_columns))
-    matrix.sort_indices()
-    return matrix
+def _sequences(rows: np.ndarray, numbers: np.ndarray, names: np.ndarray, n_texts: int, longest: int) -> Iterator[Terms]:
+    """Yield the sequences of two terms and more: one that starts at the same place and is shorter by a term, and one.
+
+    ``rows`` and ``numbers`` are the text and the term of each place, -1 for a place that no sequence may contain.
+    """
+    n_terms = max(1, len(names))
+    spelling, codes, places = np.arange(n_terms)[:, None], numbers, np.flatnonzero(numbers >= 0)
+    for length in range(2, longest + 1):
+        places = places[places + length <= len(numbers)]
+        last = numbers[places + length - 1]
+        inside = (rows[places] == rows[places + length - 1]) & (last >= 0)
+        places, last = places[inside], last[inside]
+        distinct, short = np.unique(codes[places] * n_terms + last, return_inverse=True)
+        spelling = np.hstack([spelling[distinct // n_terms], (distinct % n_terms)[:, None]])
+        codes = np.full(len(numbers), -1)
+        codes[places] = short
+        counts = sp.csr_matrix((np.ones(len(places)), (rows[places], short)), shape=(n_texts, len(spelling)))
+        yield Terms(counts, spelling, names)
+
+
+def choose_terms(found: Sequence[Terms], keep: Callable[[np.ndarray], np.ndarray]) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Return names and counts of the terms that ``keep`` chooses by document frequency, in the order of the names."""
+    counts = sp.hstack([part.counts for part in found], format="csr")
+    kept = keep(np.bincount(counts.indices, minlength=counts.shape[1]))
+    names: list[str] = []
+    start = 0
+    for part in found:
+        names += part.spell(kept[(kept >= start) & (kept < start + len(part.spelling))] - start)
+        start += len(part.spelling)
+    chosen = np.array(names, dtype=object)
+    order = np.argsort(chosen)
+    counts = counts[:, kept[order]]
+    counts.sort_indices()
+    return chosen[order], counts
+
+
+def place_terms(found: Sequence[Terms], index: Mapping[str, int]) -> sp.csr_matrix:
+    """Return the counts of the terms that have a column in ``index``."""
+    counts = sp.hstack([part.counts for part in found], format="csr")
+    columns = np.array([index.get(name, -1) for part in found for name in part.spell()], dtype=np.int32)
+    counts = counts[:, np.flatnonzero(columns >= 0)]
+    places = columns[columns >= 0][counts.indices]
+    placed = sp.csr_matrix((counts.data, places, counts.indptr), shape=(counts.shape[0], len(index)))
+    placed.sort_indices()
+    return placed

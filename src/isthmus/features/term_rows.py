@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,21 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.rows import row_blocks, unit_rows
-from isthmus.features.counting import (
-    Tokens,
-    count_known,
-    count_pieces,
-    count_terms,
-    mark_following,
-    read_tokens,
-)
+from isthmus.features.counting import Terms, Tokens, find_terms, mark_following, place_terms, read_tokens
 from isthmus.features.languages import negators
 from isthmus.features.ngrams import ngram_keys
-from isthmus.features.tokens import NEGATED, WordAnalyzer, as_terms
+from isthmus.features.tokens import WordAnalyzer, negate
 from isthmus.features.weights import weigh_tfidf
 
-_FEW = 2_000  # terms that are counted by sorting them
-_MANY, _PART = 100, 5_000  # texts from which every distinct word is looked up once, and how many at a time
+PART = 5_000  # texts whose terms are counted at a time
 BLOCK = 20_000  # documents per block of the integer path: bounds the array of keys
 PIECE_LENGTHS = {"bigrams": (2, 2), "trigrams": (3, 3)}
 
@@ -77,59 +69,42 @@ class TermRows:
         return sp.vstack(blocks, format="csr")
 
     def _count_words(self, texts: Sequence[str]) -> sp.csr_matrix:
-        if len(texts) > _MANY:  # in blocks: all pairs of words are spelled before those that are known are picked
-            return sp.vstack([self._count_many(texts[part]) for part in row_blocks(len(texts), _PART)], format="csr")
-        index, analyze = self.vocabulary.index, self.words
-        rows = [[index[term] for term in analyze(text) if term in index] for text in texts]
-        return counts_from_rows(rows, len(index))
-
-    def _count_many(self, texts: Sequence[str]) -> sp.csr_matrix:
-        index = self.vocabulary.index
-        read = read_terms(texts, self.words)
-        if read is None:
-            return sp.vstack([self._count_words(texts[part]) for part in row_blocks(len(texts), _MANY)])
-        tokens, terms, in_pieces = read
-        if not in_pieces:
-            return count_known(tokens, terms, self.words.ngram_range, index)
-        names, counts = count_pieces(tokens, terms, np.flatnonzero)
-        columns = np.array([index.get(name, -1) for name in names], dtype=np.int32)
-        known = counts[:, np.flatnonzero(columns >= 0)]
-        places = columns[columns >= 0][known.indices]  # names and vocabulary are in the same order
-        return sp.csr_matrix((known.data, places, known.indptr), shape=(len(texts), len(index)))
+        # In blocks: all sequences of words are spelled before the known ones are chosen.
+        blocks = [find_words(texts[part], self.words) for part in row_blocks(len(texts), PART)]
+        empty = sp.csr_matrix((0, len(self.vocabulary.index)))
+        return sp.vstack([empty, *(place_terms(found, self.vocabulary.index) for found in blocks)], format="csr")
 
 
-def count_as_integers(
-    texts: Sequence[str], words: WordAnalyzer, keep: Callable[[np.ndarray], np.ndarray]
-) -> tuple[np.ndarray, sp.csr_matrix] | None:
-    """Names and counts of the terms that ``keep`` chooses from the document frequencies; None as for `read_terms`."""
-    read = read_terms(texts, words)
-    if read is None:
-        return None
-    tokens, terms, in_pieces = read
-    return count_pieces(tokens, terms, keep) if in_pieces else count_terms(tokens, terms, words.ngram_range, keep)
-
-
-def read_terms(texts: Sequence[str], words: WordAnalyzer) -> tuple[Tokens, list, bool] | None:
-    """Words of texts, each distinct one read once; what each counts as; and whether that is several terms a word.
-
-    None for several languages, for phrases, and for sequences of pieces of words.
-    """
-    if len(words.languages) > 1 or words.phrases:
-        return None
-    language = words.languages[0]
-    tokens = read_tokens(texts, lambda text: words.words(text, language), (language, words.lowercase, words.segment))
-    seen = words.look_up(tokens.words, language)
-    terms: list[Any] = [seen[word] for word in tokens.words]
-    if any(isinstance(term, tuple) for term in terms):
-        single = words.ngram_range == (1, 1) and not words.negation
-        return (tokens, [as_terms(term) for term in terms], True) if single else None
+def find_words(texts: Sequence[str], words: WordAnalyzer) -> list[Terms]:
+    """Count the terms of texts as ``words`` reads them; every distinct word is read once."""
+    tokens = read_words(texts, words)
+    languages = words.languages
+    written = tokens.words if len(languages) > 1 else [(languages[0], word) for word in tokens.words]
+    by_language: dict[str, list[str]] = {}
+    for language, word in written:
+        by_language.setdefault(language, []).append(word)
+    seen = {language: words.look_up(own, language) for language, own in by_language.items()}
+    terms: list[Any] = [seen[language][word] for language, word in written]
     if words.negation and len(tokens.ids):
-        turning = np.array([word.lower() in negators(language) for word in tokens.words])
+        turning = np.array([word.lower() in negators(language) for language, word in written])
         marked = mark_following(tokens, turning, words.negation)
-        # Only what is read is replaced: these tokens are shared with others.
+        # New tokens: those that were read are shared with others.
         tokens = replace(tokens, ids=tokens.ids + marked * np.int32(len(terms)))
-        terms = terms + [None if term is None else NEGATED + term for term in terms]
-    return tokens, terms, False
+        terms = terms + [None if term is None else negate(term) for term in terms]
+    return find_terms(tokens, terms, words.ngram_range, words.phrases)
+
+
+def read_words(texts: Sequence[str], words: WordAnalyzer) -> Tokens:
+    """Return the written words of texts, with the language of each word where texts are in several languages."""
+    how = words.languages, words.lowercase, words.segment
+    if len(words.languages) == 1:
+        return read_tokens(texts, lambda text: words.words(text, words.languages[0]), how)
+
+    def read(text: str) -> list[tuple[str, str]]:
+        language = words.language_of(text)
+        return [(language, word) for word in words.words(text, language)]
+
+    return read_tokens(texts, read, how)
 
 
 def piece_keys(
@@ -150,21 +125,8 @@ def weigh_counts(counts: sp.csr_matrix, weighting: str, idf: np.ndarray, *, subl
     return counts
 
 
-def counts_from_rows(rows: list[list[int]], n_columns: int) -> sp.csr_matrix:
-    """Counts from the columns of each row's terms, one after another."""
-    lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
-    columns = np.fromiter((column for row in rows for column in row), dtype=np.int64, count=int(lengths.sum()))
-    return count_places(np.repeat(np.arange(len(rows)), lengths), columns, (len(rows), n_columns))
-
-
 def count_places(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
-    if len(rows) <= _FEW:  # a text or two: most of the time would go to building and checking a second matrix
-        places, counts = np.unique(rows * np.int64(shape[1]) + columns, return_counts=True)
-        starts = np.searchsorted(places, np.arange(shape[0] + 1) * np.int64(shape[1])).astype(np.int32)
-        indices = (places % max(1, shape[1])).astype(np.int32)
-        matrix = sp.csr_matrix((counts.astype(np.float64), indices, starts), shape=shape)
-        matrix.has_canonical_format = True
-        return matrix
+    """Return how often each column occurs in each row."""
     matrix = sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=shape)
     matrix.sum_duplicates()
     return matrix

@@ -25,18 +25,17 @@ from isthmus.base import (
     row_blocks,
 )
 from isthmus.exceptions import DataError
-from isthmus.features.counting import shared, texts_key
+from isthmus.features.counting import choose_terms, shared, texts_key
 from isthmus.features.languages import IDEOGRAPHIC, UNSPACED, languages_in_use, resolve_language, stop_words
 from isthmus.features.ngrams import MAX_LENGTH, key_names
 from isthmus.features.term_rows import (
     BLOCK,
     TermRows,
     Vocabulary,
-    count_as_integers,
     count_places,
-    counts_from_rows,
+    find_words,
     piece_keys,
-    read_terms,
+    read_words,
     weigh_counts,
 )
 from isthmus.features.tokens import WordAnalyzer
@@ -206,7 +205,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         """Read words ahead, inside ``sharing()``, for whoever reads them in the same way."""
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
-            read_terms(texts, self._words)
+            read_words(texts, self._words)
 
     def _weigh(self, counts):
         return weigh_counts(counts, self.weighting, self.idf_, sublinear=self.sublinear)
@@ -283,28 +282,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         def keep(frequency: np.ndarray) -> np.ndarray:
             return self._kept(frequency, len(texts))
 
-        def count():
-            return count_as_integers(texts, self._words, keep) or self._count_one_by_one(texts)
-
-        return shared(("counts", *self._counts_key(texts)), count)
+        return shared(("counts", *self._counts_key(texts)), lambda: choose_terms(find_words(texts, self._words), keep))
 
     def _counts_key(self, texts) -> tuple:
         settings = tuple(value for name, value in sorted(vars(self._words).items()) if name != "_seen")
         return settings, (self.min_df, self.max_df, self._most_documents), texts_key(texts)
-
-    def _count_one_by_one(self, texts):
-        index: dict[str, int] = {}
-        rows = []
-        for i, text in enumerate(texts):
-            rows.append([index.setdefault(term, len(index)) for term in self._words(text)])
-            if i % 5_000 == 4_999:
-                progress("reading words", i + 1, len(texts))
-        names = np.array(list(index), dtype=object)
-        order = np.argsort(names) if len(names) else np.zeros(0, dtype=int)
-        # Columns in the order of the terms, so that the order of documents changes nothing.
-        counts = counts_from_rows(rows, len(names))[:, order]
-        kept = self._kept(document_frequency(counts), len(texts))
-        return names[order][kept], counts[:, kept]
 
     def _count_new_keys(self, texts):
         vocabulary = np.zeros(0, dtype=np.int64)

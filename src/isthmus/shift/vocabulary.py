@@ -67,7 +67,7 @@ def _read(texts: list[str], analyzer: WordAnalyzer) -> tuple[list[str], list[np.
     """
     if texts and len(analyzer.languages) == 1:
         language = analyzer.languages[0]
-        found = read_tokens(texts, lambda text: analyzer.words(text, language), (language, True, False))
+        found = read_tokens(texts, lambda text: analyzer.words(text, language), ((language,), True, False))
         if not any(needs_cut(word) for word in found.words):
             return found.words, np.split(found.ids, found.ends[:-1]), [language] * len(texts)
     index = numbering()
