@@ -37,7 +37,7 @@ _LISTED = 200  # documents in the table under the map
 _BINS = 20
 _CASES = 4
 _SLOW = 8_000  # texts from which on one case is accounted for
-_BINS = 5  # of confidence, with about the same number of answers each
+_ANSWER_BINS = 5  # of confidence, with about the same number of answers each
 _FEWEST_ANSWERS = 20
 
 
@@ -307,7 +307,7 @@ def reliability_rows(result) -> list[dict[str, Any]]:
     old = np.asarray(result.classes)[probabilities.argmax(axis=1)]
     right = np.array([given == label for given, label in zip(answers.labels, old.tolist(), strict=True)])
     confidence = probabilities.max(axis=1)
-    bins = np.searchsorted(np.quantile(confidence, np.linspace(0, 1, _BINS + 1)[1:-1]), confidence, side="left")
+    bins = np.searchsorted(np.quantile(confidence, np.linspace(0, 1, _ANSWER_BINS + 1)[1:-1]), confidence, side="left")
     return [
         {
             "n": int(np.sum(bins == number)),
