@@ -1,18 +1,24 @@
 """The classifier: rule and SVM, adaptation, probabilities, edge cases."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from cut_passes import CutPasses
 
 from isthmus import TermProjection, TermProjectionClassifier, make_transfer_pipeline
 from isthmus._math.calibration import fit_temperature
-from isthmus.classify.projection.classifier import TEMPERATURES, WayBack, adapt_statistics, surest_rows
+from isthmus.classify.projection.classifier import (
+    TEMPERATURES,
+    WayBack,
+    adapt_statistics,
+    count_above,
+    least_margins,
+)
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
-from isthmus.features.blocks import MemoryPasses
+from isthmus.features.blocks import MemoryBlock, RowBlock
 from isthmus.shift.shares import likely_shares
 
 
@@ -124,8 +130,8 @@ def test_labels_that_come_nearer_to_the_source_s_shares_may_lead_back_worse(size
         )
 
     within, beyond = adapted(allowed - 0.001), adapted(allowed + 0.001)
-    assert (within.reverted, within.kept, within.target) == (False, 3, 3)
-    assert (beyond.reverted, beyond.kept, beyond.target) == (True, 2, 2)
+    assert within[:2] == (3, 3)
+    assert beyond[:2] == (2, 2)
 
 
 def test_the_way_back_counts_every_class_alike():
@@ -139,10 +145,27 @@ def test_the_way_back_counts_every_class_alike():
     assert many.allowance(0.9) == 0.05
 
 
-def test_surest_rows_are_taken_from_every_class():
-    shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.45, 0.55], [0.4, 0.6], [0.5, 0.5]])
-    assert surest_rows(shares, 0.5).tolist() == [True, True, False, True, False]
-    assert surest_rows(shares, 1.0).tolist() == [True, True, True, True, False]
+def test_the_most_confident_rows_are_taken_from_every_class():
+    margins, labels = np.array([0.8, 0.6, 0.1, 0.2, 0.0]), np.array([0, 0, 1, 1, 0])
+    rows = RowBlock.of(sp.csr_matrix(np.eye(5)))
+    for share, taken in ((0.5, [0, 1, 3]), (1.0, [0, 1, 2, 3])):
+        block = MemoryBlock("target", lambda: rows)
+        block.keep("labels-1", {"labels": labels, "margins": margins})
+        found = count_above(block, least_margins(labels, margins, share, 2), 1).total()
+        assert np.flatnonzero(found.document_frequency).tolist() == taken
+
+
+@pytest.mark.parametrize("cuts", [3, [1, 1, 50]])
+def test_chunks_give_the_labels_and_rounds_of_rows_in_memory(cuts):
+    X, y, domain = shifted()
+    codes = np.unique(y, return_inverse=True)[1]
+    memory = TermProjectionClassifier().fit(X, y, sample_domain=domain)
+    passes = CutPasses(X[domain > 0], X[domain < 0], codes[domain > 0], np.unique(y), cuts)
+    chunks = TermProjectionClassifier().fit_passes(passes)
+    scores, _ = chunks.block_scores(passes.target_sample)
+    assert chunks.classes_[scores.argmax(axis=1)].tolist() == memory.transduction_[domain < 0].tolist()
+    np.testing.assert_array_equal(chunks.term_weight_, memory.term_weight_)
+    assert [row["changed"] for row in chunks.history_] == [row["changed"] for row in memory.history_]
 
 
 def test_source_alone_is_what_adapt_zero_sees():
@@ -194,48 +217,7 @@ def test_a_class_without_terms_is_reported_and_every_document_still_gets_a_label
     assert set(model.predict(X)) == {"a", "b"}
 
 
-def test_target_prior_moves_towards_the_target():
-    X, y, domain = shifted(n=600)
-    target = np.flatnonzero(domain < 0)
-    target = np.concatenate([target[y[target] == "x"], target[y[target] != "x"][:40]])
-    rows = np.concatenate([np.flatnonzero(domain > 0), target])
-    model = TermProjectionClassifier(target_prior=True).fit(X[rows], y[rows], sample_domain=domain[rows])
-    assert model.prior_[0] > 0.6 > 0.45 > model.source_prior_[0]
-    assert model.source_prior_.argmax() > 0
-    assert model.predict(X[:1] * 0).tolist() == ["x"], "no word speaks: the commonest class of the target"
-    assert model.prior_.sum() == pytest.approx(1.0)
-
-
-def test_target_idf_changes_weights():
-    X, y, domain = shifted()
-    plain = TermProjectionClassifier(weighting="tf-idf-pr", max_iter=0).fit(X, y, sample_domain=domain)
-    target = TermProjectionClassifier(weighting="tf-idf-pr", max_iter=0, target_idf=True).fit(
-        X, y, sample_domain=domain
-    )
-    np.testing.assert_array_equal(plain.term_class_, target.term_class_)
-    assert not np.allclose(plain.term_weight_, target.term_weight_)
-
-
-@pytest.mark.parametrize("classifier", ["rule", "svm"])
-def test_target_idf_weighs_every_projection_of_a_fit(monkeypatch, classifier):
-    """Also those on which the temperature and the SVM's features are made."""
-    given, build = [], TermProjectionClassifier._build
-    monkeypatch.setattr(
-        TermProjectionClassifier,
-        "_build",
-        lambda self, stats, target=None, idf=None: given.append(idf) or build(self, stats, target, idf),
-    )
-    X, y, domain = shifted()
-    model = TermProjectionClassifier(classifier=classifier, weighting="tf-idf-pr", max_iter=1, target_idf=True)
-    model.set_params(cross_fit=3).fit(X, y, sample_domain=domain)
-    frequency = np.diff(X[domain < 0].tocsc().indptr)
-    expected = np.log((1 + 300) / (1 + frequency)) + 1
-    assert all(idf is not None for idf in given), "made without the target's document frequencies"
-    for idf in given:
-        np.testing.assert_allclose(idf, expected, err_msg="document frequencies of the target alone")
-
-
-@pytest.mark.parametrize("option", [{"target_idf": True}, {"target_prior": True}, {"adapt_share": 0.3}])
+@pytest.mark.parametrize("option", [{"max_iter": 3}, {"adapt_share": 0.3}])
 def test_options_about_the_target_change_nothing_where_there_is_none(option):
     X, y, _ = shifted()
     plain, other = (
@@ -291,7 +273,7 @@ def test_in_a_pipeline_from_text_words_and_bigrams():
 
 @pytest.mark.parametrize(
     "parameters",
-    [{"classifier": "tree"}, {"max_iter": -1}, {"adapt_share": 0.0}, {"adapt_share": 1.5}, {"cross_fit": 1}],
+    [{"classifier": "tree"}, {"max_iter": -1}, {"adapt_share": 0.0}, {"adapt_share": 1.5}],
 )
 def test_bad_parameters(parameters):
     X, y, domain = shifted(n=30)
@@ -317,42 +299,18 @@ def test_no_warning_on_ordinary_data():
         TermProjectionClassifier().fit(X, y, sample_domain=domain)
 
 
-def test_the_svm_learns_from_held_out_rows_with_the_strength_that_was_asked_for():
+def test_the_svm_learns_with_the_strength_that_was_asked_for():
     X, y, domain = shifted(n=60)
     lengths = []
     for C in (1.0, 1e-3):
-        model = TermProjectionClassifier(classifier="svm", cross_fit=3, C=C, max_iter=0, random_state=0)
+        model = TermProjectionClassifier(classifier="svm", C=C, max_iter=0, random_state=0)
         lengths.append(np.linalg.norm(model.fit(X, y, sample_domain=domain).coef_))
     assert lengths[1] < 0.2 * lengths[0], f"lengths {lengths} for C of 1 and 0.001"
 
 
-@pytest.mark.parametrize(("n", "placed"), [(99, False), (100, True)])
-def test_the_temperature_is_placed_by_a_sample_of_a_hundred(n, placed):
-    X, y, domain = shifted(n=n)
-    codes = np.unique(y, return_inverse=True)[1]
-    passes = MemoryPasses(X[domain > 0].astype(int), X[domain < 0].astype(int), codes[domain > 0], np.unique(y))
-    found = TermProjectionClassifier(max_iter=0).fit_passes(passes).inverse_temperature_
-    assert (found != 10.0) is placed, f"{n} documents: {found}"
-
-
 def test_five_of_many_classes_without_a_term_are_named():
-    model = TermProjectionClassifier()
-    model.statistics_, model.classes_ = SimpleNamespace(class_documents=np.ones(9)), np.array([*"abcdefghi"])
-    model.empty_classes_ = model.classes_[2:]
+    X = np.vstack([np.eye(2, dtype=int) * 9, *[[4, 4]] * 7])
     with pytest.warns(IsthmusWarning) as caught:
-        model._store()
-    said = str(caught[0].message)
-    assert "7 of 9 classes have no term left" in said
-    assert "(c, d, e, f, g)" in said
-
-
-@pytest.mark.parametrize("classifier", ["rule", "svm"])
-def test_new_documents_get_the_likeliest_class_under_the_shares_of_the_target(classifier):
-    """Where one class is nearly all of the target, doubtful documents go to it, in labels as in probabilities."""
-    X, y, domain = shifted(120)
-    model = TermProjectionClassifier(classifier=classifier).fit(X, y, sample_domain=domain)
-    before = model.predict(X)
-    model.prior_ = np.array([0.98, 0.01, 0.01])
-    likeliest = model.classes_[model.predict_proba(X).argmax(axis=1)]
-    assert (likeliest != before).any(), "these shares would not tell the two apart"
-    np.testing.assert_array_equal(model.predict(X), likeliest, err_msg="labels follow the probabilities")
+        TermProjectionClassifier().fit(X, [*"abcdefghi"])
+    assert "7 of 9 classes have no term left" in str(caught[0].message)
+    assert "(c, d, e, f, g)" in str(caught[0].message)

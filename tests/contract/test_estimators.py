@@ -185,7 +185,7 @@ def test_careless_tables_are_seen(monkeypatch):
         (isthmus.CrossGuidedKMeans(guidance=2), "guidance"),
         (isthmus.SourceOnlyClassifier("svm"), "estimator"),
         (isthmus.TermProjection(norm="l3"), "norm"),
-        (isthmus.TermProjectionClassifier(target_idf=1.5), "target_idf"),
+        (isthmus.TermProjectionClassifier(adapt_share=1.5), "adapt_share"),
         (isthmus.CoClusteringClassifier(random_state=-1), "random_state"),
         (isthmus.ManifoldDualClassifier(word_labels=3), "word_labels"),
     ],

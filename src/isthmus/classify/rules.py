@@ -101,7 +101,6 @@ class ProjectionRule:
     weight: np.ndarray
     power: float
     prior: np.ndarray
-    source_prior: np.ndarray
     coef: np.ndarray | None = None
     intercept: np.ndarray | None = None
 
@@ -109,10 +108,10 @@ class ProjectionRule:
         return self.of_features(project_rows(X, self.term_class, self.weight, len(self.prior)))
 
     def of_features(self, features: np.ndarray) -> np.ndarray:
-        shares, moved = class_shares(features), np.log(self.prior / self.source_prior)
+        shares = class_shares(features)
         if self.coef is not None:
-            return self.power * (shares @ self.coef.T + self.intercept) + moved
-        scores = self.power * shares + moved
+            return self.power * (shares @ self.coef.T + self.intercept)
+        scores = self.power * shares
         empty = ~features.any(axis=1)
         scores[empty] = np.log(self.prior)  # no term speaks for any class: the commonest one
         return scores

@@ -12,7 +12,7 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from isthmus._validation import check_rows
-from isthmus.base import FROM_1, POSITIVE, SHARE, Domains, StrOptions, check_parameters, check_transfer_data
+from isthmus.base import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters, check_transfer_data
 from isthmus.exceptions import UsageError
 from isthmus.features.term_chi2 import (
     TermStatistics,
@@ -59,13 +59,11 @@ def project_terms(
     purity: float = 0.5,
     weighting: str = "tf-pr",
     smoothing: float = 0.5,
-    idf: np.ndarray | None = None,
 ) -> Projection:
     """Send each term to a class and weigh it; the parameters are those of :class:`isthmus.TermProjection`.
 
     With ``target``, sums over target documents under predicted classes, classes are compared within each domain only,
     so that a word of the target's own style is not taken for a word of the class with the most target documents.
-    ``idf`` replaces that of ``stats``.
     """
     summary = summarise(stats, target)
     term_class = np.where(summary.purity >= purity - _PURITY_SLACK, summary.klass, -1).astype(np.int32)
@@ -77,7 +75,7 @@ def project_terms(
     parts = weighting.split("-")
     weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
     if "idf" in parts:
-        weight = weight * (smooth_idf(stats.document_frequency, stats.n_documents) if idf is None else idf)
+        weight = weight * smooth_idf(stats.document_frequency, stats.n_documents)
     return Projection(term_class, np.ascontiguousarray(weight), ratio, summary, stats.n_classes)
 
 
@@ -153,16 +151,16 @@ class TermProjector:
         if classes is not None:
             known = sorted({*known, *np.asarray(classes).tolist()})
         domains = check_transfer_data(self, X, y, sample_domain, kind="counts", extra_classes=known, reset=first)
-        stats = block_statistics(domains)
+        stats = count_terms(domains.X, domains.codes, domains.n_classes)
         if not first:
             place = np.searchsorted(domains.classes, self.classes_)
             stats = self.statistics_.relabelled(place, domains.n_classes) + stats
         self.classes_: np.ndarray = domains.classes
         self.statistics_: TermStatistics = stats
 
-    def _build(self, stats, target=None, idf=None) -> Projection:
+    def _build(self, stats: TermStatistics, target: TermStatistics | None = None) -> Projection:
         names = ("n_terms", "purity", "weighting", "smoothing")
-        return project_terms(stats, target, idf=idf, **{name: getattr(self, name) for name in names})
+        return project_terms(stats, target, **{name: getattr(self, name) for name in names})
 
     def _store_terms(self, projection: Projection) -> None:
         self.projection_ = projection
@@ -173,10 +171,6 @@ class TermProjector:
         self.term_weight_ = projection.weight
         present = np.bincount(projection.term_class[projection.term_class >= 0], minlength=projection.n_classes)
         self.empty_classes_ = self.classes_[present == 0]
-
-
-def block_statistics(domains: Domains) -> TermStatistics:
-    return count_terms(domains.X, domains.codes, domains.n_classes)
 
 
 class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
@@ -268,7 +262,7 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
         check_parameters(self)
         domains = check_transfer_data(self, X, y, sample_domain, kind="counts")
         self.classes_ = domains.classes
-        self.statistics_ = block_statistics(domains)
+        self.statistics_ = count_terms(domains.X, domains.codes, domains.n_classes)
         return self._finish()
 
     def partial_fit(self, X, y, classes=None, sample_domain=None):

@@ -137,5 +137,4 @@ class LiteralTermProjection(TransferClassifier):
 
     def prediction_rule(self) -> ProjectionRule:
         """Return the arrays that label new documents."""
-        prior, power = self.prior_, self.inverse_temperature_
-        return ProjectionRule(self.term_class_, self.term_weight_, power, prior, prior)
+        return ProjectionRule(self.term_class_, self.term_weight_, self.inverse_temperature_, self.prior_)
