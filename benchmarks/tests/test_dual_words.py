@@ -13,9 +13,11 @@ NAMES = ["superb", "awful", "gripping", "tedious"]
 WORDS = {"superb": "good", "awful": "bad"}
 
 
-@pytest.mark.parametrize("cls", [ManifoldDualClassifier, FactorDualClassifier])
-def test_top_words_leave_out_labelled_ones_unless_asked(cls):
-    model = cls(word_labels=WORDS, feature_names=NAMES, random_state=0).fit(X, [None] * 4)
+@pytest.mark.parametrize(
+    ("cls", "settings"), [(ManifoldDualClassifier, {}), (FactorDualClassifier, {"random_state": 0})]
+)
+def test_top_words_leave_out_labelled_ones_unless_asked(cls, settings):
+    model = cls(word_labels=WORDS, feature_names=NAMES, **settings).fit(X, [None] * 4)
     assert [(row["class"], row["term"]) for row in top_words(model)] == [("bad", "tedious"), ("good", "gripping")]
     everything = top_words(model, labelled=True)
     assert len(everything) == 4
