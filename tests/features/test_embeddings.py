@@ -16,7 +16,6 @@ from isthmus.features import embeddings as module
 from isthmus.features.embeddings import (
     ModelEmbedder,
     VectorCache,
-    VectorKernel,
     VectorTable,
     check_vectors,
     has_static_vectors,
@@ -308,13 +307,3 @@ def test_of_safetensors_the_bytes_of_the_matrix_are_read_in_their_precision(tmp_
         write_tensors(path, tensors, b"\0" * 4)
         with pytest.raises(DataError, match="no single matrix"):
             static_vectors.read_safetensors(path)
-
-
-def test_a_kernel_of_vectors_gives_cosines_and_can_be_added():
-    known = {"a": [1.0, 0.0], "b": [3.0, 4.0]}
-    kernel = VectorKernel(lambda texts: [known[text] for text in texts])
-    np.testing.assert_allclose(kernel(["a", "b"]), [[1, 0.6], [0.6, 1]], atol=1e-6)
-    np.testing.assert_allclose(kernel.cross(["a"], ["b", "a"]), [[0.6, 1]], atol=1e-6)
-    np.testing.assert_allclose(kernel(["a"], ["b", "a"]), [[0.6, 1]], atol=1e-6)
-    twice = kernel + kernel
-    np.testing.assert_allclose(twice.gram(["a", "b"], normalize=True), [[2, 1.2], [1.2, 2]], atol=1e-6)

@@ -46,7 +46,6 @@ from isthmus.features.static_vectors import (
     need_static,
     package_file,
 )
-from isthmus.features.strings import KernelSum
 
 MINILM = "minilm"
 _BATCH = 250  # texts of a slow model between two reports, and between two visits to the disk
@@ -411,7 +410,7 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         return tags
 
 
-# -- Cosines of vectors as a kernel: of rows, or of raw texts through a model, alone or summed with string kernels
+# -- Cosines of vectors as a kernel
 
 
 @dataclass(frozen=True)
@@ -420,31 +419,3 @@ class CosineKernel:
 
     def __call__(self, rows_a: Any, rows_b: Any = None) -> np.ndarray:
         return cosine_similarity(rows_a, rows_b)
-
-
-@dataclass(frozen=True)
-class VectorKernel:
-    """Cosines of texts by a model of vectors; can be added to string kernels.
-
-    >>> from isthmus import StringKernel
-    >>> model = lambda texts: np.array([[1.0, len(text)] for text in texts])
-    >>> both = StringKernel("presence", (2, 2), normalize=True) + VectorKernel(model)
-    >>> both.gram(["banana"]).round(6).tolist()
-    [[2.0]]
-    """
-
-    model: Any = STATIC
-
-    def gram(self, texts: Sequence[str], *, normalize: bool | None = None) -> np.ndarray:
-        """Cosines of the texts with each other; they are normalised as they are."""
-        return cosine_similarity(embed_texts(texts, self.model)).astype(np.float64)
-
-    def cross(self, texts_a: Sequence[str], texts_b: Sequence[str], *, normalize: bool | None = None) -> np.ndarray:
-        rows = [embed_texts(texts, self.model) for texts in (texts_a, texts_b)]
-        return cosine_similarity(*rows).astype(np.float64)
-
-    def __call__(self, texts_a: Sequence[str], texts_b: Sequence[str] | None = None) -> np.ndarray:
-        return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
-
-    def __add__(self, other: Any) -> KernelSum:
-        return KernelSum((self,)) + other
