@@ -94,20 +94,6 @@ def test_columns_keep_to_their_memory(monkeypatch):
     np.testing.assert_array_equal(ngram_gram(codes, offsets, 2, 3, index=index)[0], expected)
 
 
-@pytest.mark.parametrize(("longest", "dtype"), [(60, np.uint16), (60_000, np.int32)])
-def test_the_whole_matrix_takes_as_few_bytes_as_it_can(monkeypatch, longest, dtype):
-    monkeypatch.setattr(gram_gpu, "TILE_ROWS", 7)
-    texts = _texts(20)
-    texts += ["".join(np.random.RandomState(seed).choice(list("abcdefgh"), longest)) for seed in (2, 3)]
-    codes, offsets = _encode(texts)
-    index = gram_gpu.GramIndex.build(np, codes, offsets, 5, 6, "presence", 0)
-    counts = gram_gpu.whole_counts(index)
-    assert counts.dtype == dtype
-    expected, _ = ngram_gram(codes, offsets, 5, 6)
-    np.fill_diagonal(expected, 0)
-    np.testing.assert_array_equal(counts, expected)
-
-
 class OnDevice(np.ndarray):
     """An array with a pointer where CuPy's have one."""
 

@@ -18,20 +18,3 @@ extern "C" __global__ void add_lists(
         }
     }
 }
-
-template <typename V, typename O>
-__global__ void fill_rows(
-    const V* values, const long long n, const long long* rows, const long long n_rows, const long long from,
-    const long long width, const double* roots, const int unit, const int curved, const double* centre,
-    const long long* group, const double* factor, O* out)
-{
-    const long long c = blockIdx.x * (long long)blockDim.x + threadIdx.x, j = from + c;
-    if (c >= width) return;
-    const double root = roots[j];
-    for (long long r = blockIdx.y; r < n_rows; r += gridDim.y) {
-        const long long i = rows[r];
-        double v = unit && i == j ? 1.0 : (double)values[i * n + j] * roots[i] * root;
-        if (curved) v = exp(v - 1.0);
-        out[r * width + c] = (O)((v - centre[group[i] * n + j]) * factor[i]);
-    }
-}

@@ -1,8 +1,7 @@
 """Exact n-gram kernels on a CUDA device: the integers of the CPU path, for a hundred thousand documents.
 
-Every function takes the array module ``xp``: CuPy on a device, numpy where there is none. Three steps have code for
-CUDA (:func:`add_products`; :func:`add_lists` and :func:`fill_rows` in ``gram.cu``); each has a twin in plain numpy,
-which numpy runs.
+Every function takes the array module ``xp``: CuPy on a device, numpy in the tests. Two steps have code for CUDA
+(:func:`add_products`, and :func:`add_lists` in ``gram.cu``) and a few lines of numpy next to it.
 
 N-grams in many documents become columns of an int8 matrix (tensor cores multiply it with itself), the others lists of
 documents.
@@ -10,7 +9,6 @@ documents.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -108,16 +106,13 @@ def to_host(array: Any) -> np.ndarray:
 # -- Steps with CUDA code of their own, and their twins
 
 
-_C_NAMES = {"uint16": "unsigned short", "int32": "int", "float32": "float", "float64": "double"}
 _compiled: dict[str, Any] = {}
 
 
 def _cuda(xp: Any, name: str) -> Any:
     if not _compiled:
-        wanted = [f"fill_rows<{v}, {o}>" for v in _C_NAMES.values() for o in ("float", "double")]
         code = Path(__file__).with_name("gram.cu").read_text("utf-8")
-        module = xp.RawModule(code=code, options=("-std=c++17",), name_expressions=wanted)
-        _compiled.update({known: module.get_function(known) for known in ("add_lists", *wanted)})
+        _compiled["add_lists"] = xp.RawModule(code=code, options=("-std=c++17",)).get_function("add_lists")
     return _compiled[name]
 
 
@@ -167,28 +162,6 @@ def add_lists(xp: Any, index: GramIndex, a: int, b: int, tile: Any) -> None:
         index.entry_ptr, index.places, index.begins, tile, np.int64(tile.shape[1]),
     )  # fmt: skip
     _cuda(xp, "add_lists")((b - a,), (256,), arguments)
-
-
-def fill_rows(xp: Any, values: Any, rows: Any, a: int, b: int, how: Any, dtype: Any) -> Any:
-    """Columns a..b-1 of some rows of the curved and aligned kernel, from the raw matrix.
-
-    Entry: (exp(v_ij·root_i·root_j − 1) − centre_ij)·factor_i; ``how`` has these as attributes.
-    """
-    out = xp.empty((len(rows), b - a), dtype)
-    if xp is np:
-        v = values[rows, a:b] * how.roots[rows][:, None] * how.roots[a:b]
-        if how.unit:
-            v = np.where(rows[:, None] == np.arange(a, b), 1.0, v)
-        v = np.exp(v - 1.0) if how.curved else v
-        out[:] = (v - how.centre[how.group[rows], a:b]) * how.factor[rows][:, None]
-        return out
-    name = f"fill_rows<{_C_NAMES[values.dtype.name]}, {_C_NAMES[out.dtype.name]}>"
-    arguments = (
-        values, np.int64(values.shape[1]), rows, np.int64(len(rows)), np.int64(a), np.int64(b - a), how.roots,
-        np.int32(how.unit), np.int32(how.curved), how.centre, how.group, how.factor, out,
-    )  # fmt: skip
-    _cuda(xp, name)((-(-(b - a) // 256), min(max(len(rows), 1), 65_535)), (256,), arguments)
-    return out
 
 
 # -- Lists of documents by n-gram
@@ -371,21 +344,3 @@ def _entries(xp: Any, docs: Any, sizes: Any, n: int) -> tuple[Any, Any, Any]:
     if len(docs):
         entry_ptr[1:] = xp.cumsum(xp.bincount(docs, minlength=n))
     return entry_ptr, places, begins
-
-
-def whole_counts(index: GramIndex) -> Any:
-    """The raw kernel of all documents on the device, in as few bytes as its values need; the diagonal is left out."""
-    xp, n = index.xp, len(index.diag)
-    second, first = np.sort(index.diag)[-2:].tolist() if n > 1 else (0, 0)
-    # Shared n-grams are at most those of the shorter text; products of counts obey Cauchy and Schwarz.
-    top = second if index.values is None else math.isqrt(first * second)
-    free_bytes(xp)  # gives back what sorting left, so that the matrix and later arrays do not share blocks with it
-    out = xp.zeros((n, n), np.uint16 if top < 2**16 else np.int32)
-    for a, b in spans(0, n, TILE_ROWS):
-        tile = index.tile(a, b)
-        corner = xp.tril(tile[:, a:b], -1)
-        out[a:b, :a] = tile[:, :a]
-        out[:a, a:b] = tile[:, :a].T
-        out[a:b, a:b] = corner + corner.T
-        progress("comparing texts", b, n)
-    return out
