@@ -110,3 +110,16 @@ def test_the_multiplier_stays_below_a_direction_that_no_label_reaches():
     assert 1 - 1e-6 < found < 1
     reached = sgt._multiplier(np.array([1.0, 2.0]), np.array([2.0, 0.0]), 4)
     assert reached == pytest.approx(0.0)  # (2 / (1 − λ))² = 4
+
+
+def test_a_document_is_explained_by_its_nearest_fitted_rows():
+    """By hand: the text is the first word; of the two nearest rows one is that word, the other has it with 0.6."""
+    model = SpectralGraphTransducer(n_neighbors=2)
+    model.rows_ = sp.csr_matrix([[0, 1, 0], [0.6, 0.8, 0], [0, 0, 1.0], [1.0, 0, 0]])
+    model.node_scores_ = np.array([[9.0, -9], [1.0, -1], [7.0, -7], [2.0, -4]])
+    row = sp.csr_matrix([[3.0, 0, 0]])
+    found = model.term_contributions(row)
+    assert list(found) == [0]
+    assert found[0] == pytest.approx([(0.6 * 1 + 1.0 * 2) / 1.6, -(0.6 * 1 + 1.0 * 4) / 1.6])
+    model.rows_, model.node_scores_ = model.rows_[[0, 2]], model.node_scores_[:2]
+    assert model.term_contributions(row) == {}, "no fitted row shares a word"

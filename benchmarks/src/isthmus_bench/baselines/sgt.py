@@ -193,10 +193,12 @@ class SpectralGraphTransducer(TransferClassifier):
         """Return what each term adds to the mean score of the nearest fitted rows: cosines are sums over terms."""
         row = normalize(row)
         weights = nearest(row, self.rows_, self.n_neighbors)
+        total = weights.sum()
+        if total == 0:
+            return {}
         neighbours = self.rows_[weights.indices][:, row.indices]
-        total = weights.sum() or 1.0
         shares = np.asarray(neighbours.T @ self.node_scores_[weights.indices]) * row.data[:, None] / total
-        return dict(zip(row.indices.tolist(), shares, strict=True)) if weights.nnz else {}
+        return dict(zip(row.indices.tolist(), shares, strict=True))
 
     def _scores(self, X) -> np.ndarray:
         weights = nearest(normalize(X), self.rows_, self.n_neighbors)
