@@ -40,11 +40,13 @@ def write_cluster_report(
 
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
     clusters = cluster_cards(result)
+    joined = {str(row["aligned_to"]) for row in clusters if row["aligned_to"] is not None}
+    groups = [str(name) for name in getattr(result.model, "classes_", [])]
     return {
         **first_screen(result, clusters, target),
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "map": cluster_map(result, clusters),
-        "unused": unused_groups(result, clusters),
+        "unused": [name for name in groups if name not in joined],
         "curves": figures.step_curves(result.model, {}),
         **origin_facts(result.settings, source, target),
     }
@@ -128,8 +130,3 @@ def about(result, target: Collection | None) -> str:
     name = f" of {target.name}" if target is not None and target.name else ""
     groups = len(getattr(result.model, "classes_", []))
     return f"{plural(len(result.texts), 'document')}{name}, guided by {plural(groups, 'group')} of the source."
-
-
-def unused_groups(result, clusters: list[dict]) -> list[str]:
-    joined = {str(row["aligned_to"]) for row in clusters if row["aligned_to"] is not None}
-    return [str(name) for name in getattr(result.model, "classes_", []) if str(name) not in joined]

@@ -24,6 +24,7 @@ def write_diagnosis_report(
 
 def diagnosis_facts(result, source: Collection | None, target: Collection | None) -> dict[str, Any]:
     rows = split_findings(result.findings)
+    advice = [row["advice"] for row in rows["findings"] if row["advice"] != "None."]
     names = [docs.name for docs in (source, target) if docs is not None and docs.name]
     return {
         "title": "Isthmus diagnosis",
@@ -41,7 +42,7 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
             if n or title != "do not transfer"
         ],
         **rows,
-        "first": first_advice(rows["findings"]),
+        "first": advice[0] if advice else "Nothing stands against transferring.",
         "new_groups": result.tables.get("new_groups", []),
         "pivots": pivot_bars(result.tables),
         "company": result.tables.get("class_shifted_words", [])[:_SHOWN],
@@ -51,10 +52,6 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
         "repeats": repeats(result.tables.get("near_duplicates", []), source, target),
         **origin_facts(result.settings, source, target),
     }
-
-
-def first_advice(findings: list[dict]) -> str:
-    return next((row["advice"] for row in findings if row["advice"] != "None."), "Nothing stands against transferring.")
 
 
 def pivot_bars(tables: dict[str, list[dict]]) -> list[dict[str, Any]]:

@@ -70,7 +70,9 @@ def verdict(result) -> str:
     if expected is None or expected.estimate is None:
         first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
     else:
-        cover = "" if _answered(result) else ", if your classes cover the target"
+        # Where somebody read documents, a missing class could be seen.
+        answered = result.measured is not None or (result.learned is not None and bool(result.learned.basis))
+        cover = "" if answered else ", if your classes cover the target"
         first = f"{in_words(expected.estimate)} labels are right{cover}."
     if not review:
         return f"{first} None is marked for review."
@@ -128,11 +130,6 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
     return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
 
 
-def _answered(result) -> bool:
-    """Whether somebody read documents, so that a missing class could be seen."""
-    return result.measured is not None or (result.learned is not None and bool(result.learned.basis))
-
-
 def _basis(result) -> str:
     if result.measured is not None:
         return f"measured on {plural(result.measured.n, 'document')} checked at random"
@@ -180,7 +177,8 @@ def class_table(result) -> list[dict[str, Any]]:
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
     rows = []
     counted = ~without_text(result.texts)
-    read = was_read(result)
+    # Documents whose label is a person's answer: they are not accepted unread.
+    read = np.isin(np.arange(len(result.texts)), result.known_answers.read.rows)
     for code, name in enumerate(result.classes.tolist()):
         chosen = (result.labels == name) & counted
         accepted = chosen & ~result.needs_review & ~read
@@ -204,11 +202,6 @@ def class_table(result) -> list[dict[str, Any]]:
             }
         )
     return rows
-
-
-def was_read(result) -> np.ndarray:
-    """Documents whose label is what a person answered; nobody accepted them unread."""
-    return np.isin(np.arange(len(result.texts)), result.known_answers.read.rows)
 
 
 def shares_note(result) -> str:
