@@ -14,8 +14,8 @@ from isthmus.methods import get_method
 from isthmus.request import LabelRequest
 from isthmus.scale import label, settings, views
 from isthmus.scale import trust as trust_module
+from isthmus.scale.chunks import Job, save_tokens
 from isthmus.scale.engine import LocalEngine
-from isthmus.scale.pieces import Job, save_tokens
 from isthmus.scale.reading import Reading, read_tokens
 from isthmus.scale.store import MemoryStore
 from isthmus.scale.trust import STEPS, Trust
@@ -89,8 +89,8 @@ def test_the_census_counts_what_may_pass_beyond_new_groups_and_unknown_texts():
     store = MemoryStore()
     store.save("facts/1", {"empty": np.array([4])})
     scores, unknown = np.tile([0.0, 9.0], (5, 1)), np.array([False, False, False, True, False])
-    model = SimpleNamespace(piece_scores=lambda piece, job: (scores, unknown))
-    groups = SimpleNamespace(best=lambda piece, job: np.array([-1, 0, 1, -1, -1]))
+    model = SimpleNamespace(chunk_scores=lambda chunk, job: (scores, unknown))
+    groups = SimpleNamespace(best=lambda chunk, job: np.array([-1, 0, 1, -1, -1]))
     given = SimpleNamespace(number=1), SimpleNamespace(store=store), model, Trust(AccuracyEstimate(0.9, 0.8, 0.95))
     counts, passable, per_class, _ = label.take_census(*given, groups, None, 2)
     assert (counts.sum(), passable.sum()) == (5, 2)

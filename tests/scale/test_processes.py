@@ -24,48 +24,48 @@ from isthmus.scale.views import _PartGroup
 GROUPS = [_PartGroup(first=place, last=place + 1, rows=10 * place) for place in range(9)]
 
 
-def piece(function, *args):
+def chunk(function, *args):
     """Something with rows that a worker can call."""
     made = partial(function, *args)
     made.rows = 1
     return made
 
 
-def test_results_come_in_the_order_of_the_pieces_and_sums_are_whole(processes):
+def test_results_come_in_the_order_of_the_chunks_and_sums_are_whole(processes):
     assert processes.map(attrgetter("first"), GROUPS, phase="looking") == list(range(9))
     assert processes.sum(attrgetter("rows"), GROUPS, phase="counting") == 360
     assert processes.sum(attrgetter("first"), GROUPS, phase="taking the largest", add=max) == 8
-    slow = piece(eval, "__import__('time').sleep(0.3) or 'first'")
-    assert processes.map(call, [slow, piece(str, "second")], phase="waiting") == ["first", "second"]
-    pids = set(processes.map(call, [piece(os.getpid)] * 2 + [piece(sleep, 0.05)] * 8, phase="asking")) - {None}
+    slow = chunk(eval, "__import__('time').sleep(0.3) or 'first'")
+    assert processes.map(call, [slow, chunk(str, "second")], phase="waiting") == ["first", "second"]
+    pids = set(processes.map(call, [chunk(os.getpid)] * 2 + [chunk(sleep, 0.05)] * 8, phase="asking")) - {None}
     assert os.getpid() not in pids
-    assert processes.map(call, [piece(os.getpid)], phase="asking") == [os.getpid()], "one piece is not sent away"
+    assert processes.map(call, [chunk(os.getpid)], phase="asking") == [os.getpid()], "one chunk is not sent away"
 
 
 def test_what_is_printed_in_a_worker_does_not_come_between_its_answers(processes):
-    assert processes.map(call, [piece(print, "noise")] * 4, phase="printing") == [None] * 4
+    assert processes.map(call, [chunk(print, "noise")] * 4, phase="printing") == [None] * 4
 
 
 def test_what_a_worker_warns_of_is_said_by_the_run(processes, capfd):
     odd = IsthmusWarning("An odd row.", code="bad-rows")
     with pytest.warns(IsthmusWarning, match="An odd row") as caught:
-        processes.map(call, [piece(warn, odd), piece(len, "ab")], phase="warning")
+        processes.map(call, [chunk(warn, odd), chunk(len, "ab")], phase="warning")
     assert [caution.message.code for caution in caught] == ["bad-rows"]
     assert "odd" not in capfd.readouterr().err, "the worker itself says nothing"
 
 
 @pytest.mark.parametrize(
-    ("pieces", "kind", "code", "said"),
+    ("chunks", "kind", "code", "said"),
     [
-        ([piece(get_method, "nbc"), piece(get_method, "nothing")], UsageError, "unknown-method", "nothing"),
-        ([piece(os._exit, 3)] * 2, DataError, "lost-cluster", r"ended by itself \(status 3\).*workers=1"),
+        ([chunk(get_method, "nbc"), chunk(get_method, "nothing")], UsageError, "unknown-method", "nothing"),
+        ([chunk(os._exit, 3)] * 2, DataError, "lost-cluster", r"ended by itself \(status 3\).*workers=1"),
     ],
     ids=["raises", "dies"],
 )
-def test_an_error_in_a_worker_is_an_error_here_and_ends_them_all(pieces, kind, code, said):
+def test_an_error_in_a_worker_is_an_error_here_and_ends_them_all(chunks, kind, code, said):
     engine = ProcessEngine(2)
     with pytest.raises(kind, match=said) as error:
-        engine.map(call, pieces, phase="asking")
+        engine.map(call, chunks, phase="asking")
     assert error.value.code == code
     assert all(worker._process.poll() is not None for worker in engine._processes), "no worker outlives its run"
     engine.close()
@@ -94,11 +94,11 @@ def test_a_run_whose_worker_is_killed_ends_in_one_sentence_and_goes_on(corpus, t
     assert (tmp_path / "o.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
 
 
-def test_of_several_errors_the_first_piece_s_is_raised_whichever_worker_is_quicker():
+def test_of_several_errors_the_first_chunk_s_is_raised_whichever_worker_is_quicker():
     engine = ProcessEngine(2)
-    slow = piece(eval, "__import__('time').sleep(0.5) or int('first')")
+    slow = chunk(eval, "__import__('time').sleep(0.5) or int('first')")
     with pytest.raises(ValueError, match="first"):
-        engine.map(call, [slow, piece(int, "second"), *[piece(len, "ab")] * 9], phase="asking")
+        engine.map(call, [slow, chunk(int, "second"), *[chunk(len, "ab")] * 9], phase="asking")
     engine.close()
 
 

@@ -10,7 +10,7 @@ import pytest
 import isthmus.scale
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import RowBlock
-from isthmus.scale import label, label_files, pieces, run, views
+from isthmus.scale import chunks, label, label_files, run, views
 from isthmus.scale.output import work_folder
 from isthmus.scale.store import FolderStore, MemoryStore, pack, unpack
 
@@ -198,7 +198,7 @@ def test_tokens_that_were_kept_must_fit_together(changed, whole):
     held = {**TOKENS, **changed}
     arrays = {name: np.array(held[name], dtype=np.int64) for name in ("ids", "ends")}
     arrays |= {"terms": np.frombuffer(held["terms"], dtype=np.uint8), "solo": np.array(held["solo"], dtype=bool)}
-    assert pieces._hangs_together(arrays) is whole, f"tokens with {changed}"
+    assert chunks._hangs_together(arrays) is whole, f"tokens with {changed}"
 
 
 @pytest.mark.parametrize(

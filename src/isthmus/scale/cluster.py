@@ -14,9 +14,9 @@ from isthmus.clustering.alignment import name_clusters
 from isthmus.clustering.guided import CrossGuidedKMeans, chunk_rows
 from isthmus.corpus.formats import MANIFEST
 from isthmus.request import ClusterRequest
-from isthmus.scale.methods import Columns, PieceBlock, PiecePasses
+from isthmus.scale.chunks import Chunk, Job
+from isthmus.scale.methods import ChunkBlock, ChunkPasses, Columns
 from isthmus.scale.output import Output, assemble, write_json, write_part
-from isthmus.scale.pieces import Job, Piece
 from isthmus.scale.run import Files, Run, running
 from isthmus.scale.settings import block_request, takes_options
 
@@ -112,7 +112,7 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
     with running(Run[ClusterRequest], request, sources, target, **where) as run:
         reading = run.look()
         run.survey([reading])
-        passes = PiecePasses(run, run.view(reading))
+        passes = ChunkPasses(run, run.view(reading))
         model = CrossGuidedKMeans(
             "auto" if request.clusters is None else request.clusters,
             guidance="auto" if request.guidance is None else request.guidance,
@@ -122,16 +122,16 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
 
 
 def write_clusters(
-    piece: Piece, job: Job, columns: Columns, model: CrossGuidedKMeans, output: Output, added: dict[str, list]
+    chunk: Chunk, job: Job, columns: Columns, model: CrossGuidedKMeans, output: Output, added: dict[str, list]
 ) -> np.ndarray:
-    labels = model.predict(chunk_rows(PieceBlock(piece, job, columns).rows, model.idf_))
-    if not output.part(piece).is_file():
+    labels = model.predict(chunk_rows(ChunkBlock(chunk, job, columns).rows, model.idf_))
+    if not output.part(chunk).is_file():
         table = {name: np.array(cells, dtype=object)[labels].tolist() for name, cells in added.items()}
-        write_part(output, piece, job.read(piece), table)
+        write_part(output, chunk, job.read(chunk), table)
     return np.bincount(labels, minlength=model.n_clusters_)
 
 
-def _write(run: Run, passes: PiecePasses, model: CrossGuidedKMeans) -> LargeClusters:
+def _write(run: Run, passes: ChunkPasses, model: CrossGuidedKMeans) -> LargeClusters:
     columns: dict[str, list] = {
         "cluster": list(range(len(model.cluster_centers_))),
         "cluster_name": name_clusters(model, passes.view.names()),

@@ -28,9 +28,9 @@ class HasRows(Protocol):
 class Meter:
     """Progress of a pass in rows, with rows per second."""
 
-    def __init__(self, phase: str, pieces: Sequence[HasRows]):
+    def __init__(self, phase: str, chunks: Sequence[HasRows]):
         self.phase, self.done, self.began = phase, 0, time.monotonic()
-        self.total = sum(piece.rows for piece in pieces)
+        self.total = sum(chunk.rows for chunk in chunks)
         progress(phase, 0, self.total or None)
 
     def add(self, rows: int) -> None:
@@ -44,24 +44,24 @@ class LocalEngine:
 
     workers = 1
 
-    def map(self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str) -> list:
-        """``function(piece, *args)`` of every piece, in order."""
-        return self._run(function, pieces, args, None, phase)
+    def map(self, function: Callable, chunks: Sequence[HasRows], *args: Any, phase: str) -> list:
+        """``function(chunk, *args)`` of every chunk, in order."""
+        return self._run(function, chunks, args, None, phase)
 
     def sum(
-        self, function: Callable, pieces: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
+        self, function: Callable, chunks: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
     ) -> Any:
-        """``function(piece, *args)`` of every piece, added up. ``add`` must not depend on the order."""
-        return reduce(add, self._run(function, pieces, args, add, phase))
+        """``function(chunk, *args)`` of every chunk, added up. ``add`` must not depend on the order."""
+        return reduce(add, self._run(function, chunks, args, add, phase))
 
     def close(self) -> None:
         pass
 
     def _run(
-        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+        self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
-        """Results of all pieces in their order, or sums of some of them where ``add`` is given."""
-        found = run_group(function, pieces, args, add, Meter(phase, pieces))
+        """Results of all chunks in their order, or sums of some of them where ``add`` is given."""
+        found = run_group(function, chunks, args, add, Meter(phase, chunks))
         return found if add is None else [found]
 
 
@@ -89,12 +89,12 @@ class DaskEngine(LocalEngine):
             thing.close()
 
     def _run(
-        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+        self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
         """As :meth:`LocalEngine._run`; sums are added in a tree on the workers."""
-        size = max(1, -(-len(pieces) // (_TASKS * self.workers)))  # neighbours together, several groups a worker
-        groups = [pieces[i : i + size] for i in range(0, len(pieces), size)]
-        meter = Meter(phase, pieces)
+        size = max(1, -(-len(chunks) // (_TASKS * self.workers)))  # neighbours together, several groups a worker
+        groups = [chunks[i : i + size] for i in range(0, len(chunks), size)]
+        meter = Meter(phase, chunks)
         dask = import_optional("dask", "A dask cluster", extra="scale")
         with _cluster_at_hand():
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
@@ -104,7 +104,7 @@ class DaskEngine(LocalEngine):
             while add is not None and len(sums) > 1:
                 fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
                 sums = [self.client.submit(_add_noted, add, four, pure=False) for four in fours]
-            rows = [sum(piece.rows for piece in group) for group in groups]
+            rows = [sum(chunk.rows for chunk in group) for group in groups]
             self._follow({**dict.fromkeys(sums, 0), **dict(zip(futures, rows, strict=True))}, meter)
             gathered = self.client.gather(sums)
         warn_again(chain.from_iterable(cautions for _, cautions in gathered))
@@ -159,10 +159,10 @@ def run_group(
     function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None, meter: Meter | None = None
 ) -> Any:
     def results() -> Iterator[Any]:
-        for piece in group:
-            yield function(piece, *args)
+        for chunk in group:
+            yield function(chunk, *args)
             if meter is not None:
-                meter.add(piece.rows)
+                meter.add(chunk.rows)
 
     return list(results()) if add is None else reduce(add, results())
 

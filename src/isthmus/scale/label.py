@@ -25,9 +25,9 @@ from isthmus.features.blocks import add_tuples
 from isthmus.methods import METHODS, Options, get_method
 from isthmus.pipeline import TransferPipeline
 from isthmus.request import ADDED, LabelRequest
-from isthmus.scale.methods import FittedMethod, Model, PiecePasses, VotingModel
+from isthmus.scale.chunks import Chunk, Job
+from isthmus.scale.methods import ChunkPasses, FittedMethod, Model, VotingModel
 from isthmus.scale.output import Output, assemble, write_json, write_part
-from isthmus.scale.pieces import Job, Piece
 from isthmus.scale.reading import Reading
 from isthmus.scale.run import Files, Run, running
 from isthmus.scale.settings import block_request, takes_options
@@ -258,7 +258,7 @@ class LabelRun(Run[LabelRequest]):
         pipeline = self._pipeline(name)
         reading = _reading(pipeline, topic)
         view = View(topic, [], np.zeros(0, dtype=np.int64), 0) if reading is None else self.view(reading)
-        passes = PiecePasses(self, view, None if reading is None else pipeline[0])
+        passes = ChunkPasses(self, view, None if reading is None else pipeline[0])
         return FittedMethod(pipeline[-1].fit_passes(passes), passes.columns)
 
     @one_blas_thread()
@@ -334,8 +334,8 @@ class LabelRun(Run[LabelRequest]):
     def write_bad_rows(self, path: Path) -> None:
         """In the order of the files."""
         with whole_file(path) as part, open(part, "w", encoding="utf-8") as out:
-            for piece in self.pieces:
-                for row in unpack(self.store.load(f"facts/{piece.number}")["bad"]):
+            for chunk in self.chunks:
+                for row in unpack(self.store.load(f"facts/{chunk.number}")["bad"]):
                     out.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
@@ -349,7 +349,7 @@ def manifest(result: LargeResult) -> dict[str, Any]:
 
 
 def take_census(
-    piece: Piece,
+    chunk: Chunk,
     job: Job,
     model: Model,
     trust: Trust,
@@ -357,34 +357,34 @@ def take_census(
     plain: PlainLabels | None,
     n_classes: int,
 ) -> Census:
-    """Label a piece, keep its labels, and count confidences (in steps of 1/10,000) and labels.
+    """Label a chunk, keep its labels, and count confidences (in steps of 1/10,000) and labels.
 
     Confidences are counted for undisputed and disputed documents, first of all, then of those that may pass without
     review. Labels, and the sums for class shares, leave out documents without a text.
     """
-    scores, no_known_terms = model.piece_scores(piece, job)
+    scores, no_known_terms = model.chunk_scores(chunk, job)
     probabilities = trust.probabilities(scores)
     labels, confidence = probabilities.argmax(axis=1).astype(np.int32), probabilities.max(axis=1)
-    disputed = np.zeros(len(labels), dtype=bool) if plain is None else plain.dispute(piece, job, labels)
+    disputed = np.zeros(len(labels), dtype=bool) if plain is None else plain.dispute(chunk, job, labels)
     arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed}
     passable = ~no_known_terms
     if new is not None:
-        arrays["groups"] = new.best(piece, job)
+        arrays["groups"] = new.best(chunk, job)
         confidence = lower_confidence_in_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
         passable &= arrays["groups"] < 0
     steps = np.rint(confidence * STEPS).astype(np.int32)
-    job.store.save(f"labelled/{piece.number}", {**arrays, "steps": steps})
+    job.store.save(f"labelled/{chunk.number}", {**arrays, "steps": steps})
     places = steps + (STEPS + 1) * disputed
     counted = [
         np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])
     ]
-    rows = np.setdiff1d(np.arange(len(labels)), job.store.load(f"facts/{piece.number}")["empty"])
+    rows = np.setdiff1d(np.arange(len(labels)), job.store.load(f"facts/{chunk.number}")["empty"])
     sums = share_sums(probabilities[rows], labels[rows], confidence[rows], trust.expected.caution)
     return counted[0], counted[1], np.bincount(labels[rows], minlength=n_classes), sums
 
 
 def write_labels(
-    piece: Piece,
+    chunk: Chunk,
     job: Job,
     output: Output,
     limits: np.ndarray,
@@ -393,8 +393,8 @@ def write_labels(
     trust: Trust,
     budget: float,
 ) -> tuple[int, int]:
-    """Write the labelled rows of a piece; numbers of guarded cells and of documents to review."""
-    held = job.store.load(f"labelled/{piece.number}")
+    """Write the labelled rows of a chunk; numbers of guarded cells and of documents to review."""
+    held = job.store.load(f"labelled/{chunk.number}")
     names = np.array([group["group"] for group in trust.novel] + [""], dtype=object)
     low = held["steps"] < limits[held["disputed"].astype(int)]
     reasons = review_reasons(
@@ -408,9 +408,9 @@ def write_labels(
         too_few_are_sure=np.full(len(low), too_few),
     )
     review = reasons != ""
-    if output.part(piece).is_file():  # a stopped run has written it
+    if output.part(chunk).is_file():  # a stopped run has written it
         return 0, int(review.sum())
-    rows: Rows = job.read(piece)
+    rows: Rows = job.read(chunk)
     added = {
         "label": classes[held["labels"]].tolist(),
         "confidence": (held["steps"] / STEPS).tolist(),
@@ -418,4 +418,4 @@ def write_labels(
         "novel_group": names[held["groups"]].tolist() if trust.novel else [""] * len(review),
         "review_reason": reasons.tolist(),
     }
-    return write_part(output, piece, rows, added), int(review.sum())
+    return write_part(output, chunk, rows, added), int(review.sum())

@@ -15,7 +15,7 @@ from scipy.special import log_softmax
 
 from isthmus.features.blocks import Block, MemoryBlock, RowBlock
 from isthmus.features.term_rows import weigh_counts
-from isthmus.scale.pieces import Job, Piece, load_codes
+from isthmus.scale.chunks import Chunk, Job, load_codes
 from isthmus.scale.views import View, load_rows
 
 _FLOOR = 1e-3  # no member can veto a class by calling it impossible
@@ -26,7 +26,7 @@ _FLOOR = 1e-3  # no member can veto a class by calling it impossible
 
 @dataclass(frozen=True)
 class Columns:
-    """What leads to the rows of a piece: the name of its vocabulary and the number of columns."""
+    """What leads to the rows of a chunk: the name of its vocabulary and the number of columns."""
 
     view: str
     n_columns: int
@@ -39,18 +39,18 @@ class Columns:
         return weigh_counts(counts, self.weighting, self.idf, sublinear=self.sublinear)
 
 
-class PieceBlock:
-    """A piece of a file as an estimator's statistics see it."""
+class ChunkBlock:
+    """A chunk of a file as an estimator's statistics see it."""
 
-    def __init__(self, piece: Piece, job: Job, columns: Columns):
-        self.piece = piece
+    def __init__(self, chunk: Chunk, job: Job, columns: Columns):
+        self.chunk = chunk
         self.job = job
         self.columns = columns
-        self.side = piece.side
+        self.side = chunk.side
 
     @cached_property
     def rows(self) -> RowBlock:
-        return load_rows(self.piece, self.job, self.columns.view, self.columns.n_columns)
+        return load_rows(self.chunk, self.job, self.columns.view, self.columns.n_columns)
 
     @cached_property
     def weighed(self) -> sp.csr_matrix:
@@ -59,11 +59,11 @@ class PieceBlock:
     @property
     def codes(self) -> np.ndarray:
         if self.columns.n_columns:
-            return self.rows.codes  # type: ignore[return-value]  # a source piece has them
-        return load_codes(self.job.store, self.piece, self.columns.classes)
+            return self.rows.codes  # type: ignore[return-value]  # a source chunk has them
+        return load_codes(self.job.store, self.chunk, self.columns.classes)
 
     def texts(self) -> list[str]:
-        return self.job.texts(self.piece)
+        return self.job.texts(self.chunk)
 
     def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         self.job.store.save(self._place(name), arrays)
@@ -73,14 +73,14 @@ class PieceBlock:
         return self.job.store.load(place) if self.job.store.has(place) else None
 
     def _place(self, name: str) -> str:
-        return f"kept/{name}/{self.piece.number}"
+        return f"kept/{name}/{self.chunk.number}"
 
 
-def on_block(piece: Piece, job: Job, columns: Columns, function: Callable[..., Any], *args: Any) -> Any:
-    return function(PieceBlock(piece, job, columns), *args)
+def on_block(chunk: Chunk, job: Job, columns: Columns, function: Callable[..., Any], *args: Any) -> Any:
+    return function(ChunkBlock(chunk, job, columns), *args)
 
 
-class PiecePasses:
+class ChunkPasses:
     """Feeds the blocks of a :class:`isthmus.scale.run.Run` to a fit; see :class:`isthmus.features.blocks.Passes`."""
 
     def __init__(self, run: Any, view: View, vectorizer: Any = None):
@@ -110,10 +110,10 @@ class PiecePasses:
     def sum(
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
     ) -> Any:
-        """Statistics of all pieces of "source", "target" or "both", added up."""
-        pieces = self.run.pieces if sides == "both" else getattr(self.run, sides)
+        """Statistics of all chunks of "source", "target" or "both", added up."""
+        chunks = self.run.chunks if sides == "both" else getattr(self.run, sides)
         arguments = self.run.job, self.columns, function, *args
-        return self.run.engine.sum(on_block, pieces, *arguments, phase=phase, add=add)
+        return self.run.engine.sum(on_block, chunks, *arguments, phase=phase, add=add)
 
     def forget(self, name: str) -> None:
         self.run.job.store.drop(f"kept/{name}")
@@ -125,8 +125,8 @@ class PiecePasses:
 class Model(Protocol):
     """A fitted method: scores whose softmax are probabilities."""
 
-    def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of the documents of a piece, and which of them hold nothing that the method knows."""
+    def chunk_scores(self, chunk: Chunk, job: Job) -> tuple[np.ndarray, np.ndarray]:
+        """Scores of the documents of a chunk, and which of them hold nothing that the method knows."""
         ...
 
     def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
@@ -141,8 +141,8 @@ class FittedMethod:
     estimator: Any
     columns: Columns
 
-    def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:
-        return self.estimator.block_scores(PieceBlock(piece, job, self.columns))
+    def chunk_scores(self, chunk: Chunk, job: Job) -> tuple[np.ndarray, np.ndarray]:
+        return self.estimator.block_scores(ChunkBlock(chunk, job, self.columns))
 
     def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
         def rows() -> RowBlock:  # not every method reads them
@@ -165,8 +165,8 @@ class VotingModel:
             total += self.weights[name] * np.maximum(log_softmax(own, axis=1), math.log(_FLOOR))
         return total
 
-    def piece_scores(self, piece: Piece, job: Job) -> tuple[np.ndarray, np.ndarray]:
-        parts = {name: model.piece_scores(piece, job) for name, model in self.members.items()}
+    def chunk_scores(self, chunk: Chunk, job: Job) -> tuple[np.ndarray, np.ndarray]:
+        parts = {name: model.chunk_scores(chunk, job) for name, model in self.members.items()}
         no_known_terms = np.all([own for _, own in parts.values()], axis=0)
         return self._pool({name: own for name, (own, _) in parts.items()}), no_known_terms
 

@@ -28,7 +28,7 @@ from isthmus.corpus.write import (
     write_rows,
 )
 from isthmus.exceptions import DataError, UsageError
-from isthmus.scale.pieces import Piece, by_shard
+from isthmus.scale.chunks import Chunk, by_shard
 from isthmus.scale.store import trouble, whole_file
 
 
@@ -45,12 +45,12 @@ class Output:
     def is_file(self) -> bool:
         return names_file(self.place)
 
-    def kind_of(self, piece: Piece) -> str:
+    def kind_of(self, chunk: Chunk) -> str:
         format = written_format(self.place) if self.is_file else None
-        return piece.block.shard.kind if format is None else format.name
+        return chunk.block.shard.kind if format is None else format.name
 
-    def part(self, piece: Piece) -> Path:
-        return Path(self.work, "parts", str(piece.number))
+    def part(self, chunk: Chunk) -> Path:
+        return Path(self.work, "parts", str(chunk.number))
 
 
 def names_file(place: str) -> bool:
@@ -76,12 +76,12 @@ def check_places(output: str, inputs: Sequence[str]) -> None:
 # -- parts -------------------------------------------------------------------------------------------------------------
 
 
-def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, list]) -> int:
-    """The labelled rows of a piece, without a header; number of guarded cells."""
-    kind = output.kind_of(piece)
+def write_part(output: Output, chunk: Chunk, rows: Rows, added: Mapping[str, list]) -> int:
+    """The labelled rows of a chunk, without a header; number of guarded cells."""
+    kind = output.kind_of(chunk)
     added = only_columns(added, output.add)
     guard = FormulaEscaper(output.spreadsheet_safe)
-    with whole_file(output.part(piece)) as path:
+    with whole_file(output.part(chunk)) as path:
         if kind == "parquet":
             write_rows(path.with_suffix(".parquet"), with_columns(rows.table(), added))
             os.replace(path.with_suffix(".parquet"), path)
@@ -97,14 +97,14 @@ def write_part(output: Output, piece: Piece, rows: Rows, added: Mapping[str, lis
 # -- whole files -------------------------------------------------------------------------------------------------------
 
 
-def assemble(output: Output, pieces: Sequence[Piece], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
+def assemble(output: Output, chunks: Sequence[Chunk], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
     """Join the parts to one file, or one for each input file; a row of the manifest for each."""
     if output.is_file:
-        _check_same_columns(output, pieces)
+        _check_same_columns(output, chunks)
         place = Path(output.place)
-        return [{"output": str(place), **_join(output, place, pieces, added, force)}]
+        return [{"output": str(place), **_join(output, place, chunks, added, force)}]
     Path(output.place).mkdir(parents=True, exist_ok=True)
-    shards = by_shard(pieces)
+    shards = by_shard(chunks)
     names = output_names(list(shards))
     made = []
     for path, own in shards.items():
@@ -124,9 +124,9 @@ def output_names(paths: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _check_same_columns(output: Output, pieces: Sequence[Piece]) -> None:
-    columns = {piece.block.shard.columns for piece in pieces}
-    if len(columns) > 1 and output.kind_of(pieces[0]) != "jsonl":
+def _check_same_columns(output: Output, chunks: Sequence[Chunk]) -> None:
+    columns = {chunk.block.shard.columns for chunk in chunks}
+    if len(columns) > 1 and output.kind_of(chunks[0]) != "jsonl":
         raise DataError(
             f"The target's files have {len(columns)} different sets of columns, which one file cannot hold; name a "
             "folder for the output.",
@@ -134,20 +134,20 @@ def _check_same_columns(output: Output, pieces: Sequence[Piece]) -> None:
         )
 
 
-def _join(output: Output, place: Path, pieces: Sequence[Piece], added: Sequence[str], force: bool) -> dict[str, Any]:
-    kind = output.kind_of(pieces[0])
+def _join(output: Output, place: Path, chunks: Sequence[Chunk], added: Sequence[str], force: bool) -> dict[str, Any]:
+    kind = output.kind_of(chunks[0])
     guard = FormulaEscaper(output.spreadsheet_safe)
     if kind == "parquet":
         with whole_file(place) as path:
-            join_parquet([output.part(piece) for piece in pieces], path)
+            join_parquet([output.part(chunk) for chunk in chunks], path)
     else:
         try:
             with replacing(place, force=force) as out:
-                own = pieces[0].block.shard.columns
+                own = chunks[0].block.shard.columns
                 header = with_columns({name: [] for name in own}, {name: [] for name in added}, output.add)
                 write_body(out, kind, header, guard)
-                for piece in pieces:
-                    with open(output.part(piece), "rb") as part:
+                for chunk in chunks:
+                    with open(output.part(chunk), "rb") as part:
                         shutil.copyfileobj(part, out, 1 << 20)
         except OSError as error:
             raise trouble(place, error) from None

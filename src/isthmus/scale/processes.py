@@ -44,27 +44,27 @@ class ProcessEngine(LocalEngine):
             worker.kill()
 
     def _run(
-        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+        self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
         """As :meth:`LocalEngine._run`; a worker adds up what it has done and sends the sum."""
-        if len(pieces) < 2:
-            return super()._run(function, pieces, args, add, phase)
-        found = list(self._answers(function, pieces, args, add, phase))
+        if len(chunks) < 2:
+            return super()._run(function, chunks, args, add, phase)
+        found = list(self._answers(function, chunks, args, add, phase))
         if add is None:
             return [result for _, result in sorted(found, key=itemgetter(0))]
         return [total for _, total in found if total is not None]  # a worker may have come too late for any
 
     def _answers(
-        self, function: Callable, pieces: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
+        self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> Iterator[tuple[int, Any]]:
-        """Results by the piece's place, or each worker's sum, as they come.
+        """Results by the chunk's place, or each worker's sum, as they come.
 
-        After an error no further piece is begun; of several, the one of the first piece is raised, whichever worker was
+        After an error no further chunk is begun; of several, the one of the first chunk is raised, whichever worker was
         quicker.
         """
-        meter = Meter(phase, pieces)
+        meter = Meter(phase, chunks)
         opening = pickle.dumps((function, args, add), protocol=pickle.HIGHEST_PROTOCOL)
-        todo, lock, said = iter(enumerate(pieces)), Lock(), SimpleQueue[Any]()
+        todo, lock, said = iter(enumerate(chunks)), Lock(), SimpleQueue[Any]()
         errors: dict[int, BaseException] = {}
 
         def take() -> tuple[int, HasRows] | None:
@@ -72,18 +72,18 @@ class ProcessEngine(LocalEngine):
                 return None if errors else next(todo, None)
 
         def drive(worker: _Worker) -> None:
-            place = len(pieces)
+            place = len(chunks)
             try:
                 worker.send(opening)
                 while (taken := take()) is not None:
-                    place, piece = taken
-                    said.put((piece.rows, place, *worker.ask(piece)))
+                    place, chunk = taken
+                    said.put((chunk.rows, place, *worker.ask(chunk)))
                 said.put((0, -1, *worker.ask(None)))
             except BaseException as error:
                 errors[place] = error
             said.put(_ENDED)
 
-        driven = self._processes[: len(pieces)]
+        driven = self._processes[: len(chunks)]
         for worker in driven:
             Thread(target=drive, args=(worker,), daemon=True).start()
         left = len(driven)
@@ -121,9 +121,9 @@ class _Worker:
         except (BrokenPipeError, ValueError):
             raise self._lost() from None
 
-    def ask(self, piece: Any) -> tuple[Any, list[Warning]]:
-        """The answer about a piece, or the sum where there is none, and its warnings."""
-        self.send(pickle.dumps(piece, protocol=pickle.HIGHEST_PROTOCOL))
+    def ask(self, chunk: Any) -> tuple[Any, list[Warning]]:
+        """The answer about a chunk, or the sum where there is none, and its warnings."""
+        self.send(pickle.dumps(chunk, protocol=pickle.HIGHEST_PROTOCOL))
         try:
             well, answer, cautions = pickle.load(self._process.stdout)  # type: ignore[arg-type]
         except (EOFError, pickle.UnpicklingError, OSError, ValueError):
@@ -150,7 +150,7 @@ class _Worker:
 
 
 def serve() -> None:
-    """The worker's loop: for every pass, answer about pieces until there are none, then send the sum."""
+    """The worker's loop: for every pass, answer about chunks until there are none, then send the sum."""
     requests = sys.stdin.buffer
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not come between the answers
@@ -168,10 +168,10 @@ def serve() -> None:
 def _serve_pass(requests: Any, answers: Any, caught: list) -> None:
     function, args, add = pickle.load(requests)
     total = None
-    while (piece := pickle.load(requests)) is not None:
+    while (chunk := pickle.load(requests)) is not None:
         result = error = None
         try:
-            result = function(piece, *args)
+            result = function(chunk, *args)
             if add is not None:
                 total, result = result if total is None else add(total, result), None
         except Exception as failure:

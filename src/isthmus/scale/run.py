@@ -19,8 +19,8 @@ from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import Block, choose_columns, cut_shard, find_shards, read_block
 from isthmus.exceptions import DataError
 from isthmus.request import BLOCK_ROWS, Request
+from isthmus.scale.chunks import Chunk, Facts, Job, by_shard, sample_limit, survey, trim_sample
 from isthmus.scale.output import Output, check_places, open_work
-from isthmus.scale.pieces import Facts, Job, Piece, by_shard, sample_limit, survey, trim_sample
 from isthmus.scale.reading import Reading, choose_reading
 from isthmus.scale.settings import Paths, check_request, make_plan, start_engine
 from isthmus.scale.store import FolderStore, MemoryStore, Store
@@ -85,7 +85,7 @@ class Run(Generic[Asked]):
         self.notes: list[str] = []
 
     @property
-    def pieces(self) -> list[Piece]:
+    def chunks(self) -> list[Chunk]:
         return [*self.source, *self.target]
 
     @property
@@ -102,7 +102,7 @@ class Run(Generic[Asked]):
         folder = Path(self.output.work) / "unpacked"
         folder.mkdir(exist_ok=True)
         rows, limit = self.request.block_rows or BLOCK_ROWS, given_limit()
-        pieces: dict[str, list[Piece]] = {}
+        chunks: dict[str, list[Chunk]] = {}
         number = 0
         for side, paths in self.paths.items():
             files = [
@@ -112,13 +112,13 @@ class Run(Generic[Asked]):
             blocks = list(chain.from_iterable(self.engine.map(_cut, files, phase=f"looking at the {side}")))
             if not blocks:
                 raise DataError(f"The {side} holds no rows; check its files.", code="empty-file")
-            pieces[side] = [Piece(block, side, number + i) for i, block in enumerate(blocks)]
+            chunks[side] = [Chunk(block, side, number + i) for i, block in enumerate(blocks)]
             number += len(blocks)
-        self.source, self.target = pieces["source"], pieces["target"]
+        self.source, self.target = chunks["source"], chunks["target"]
 
     def _choose_columns(self) -> None:
         asked = self.request
-        source, target = ([piece.block for piece in pieces] for pieces in (self.source, self.target))
+        source, target = ([chunk.block for chunk in chunks] for chunks in (self.source, self.target))
         columns = {
             "source": choose_columns(source, text=asked.text, label=asked.label, want_labels=True),
             "target": choose_columns(target, text=asked.target_text or asked.text, label=None, want_labels=False),
@@ -129,12 +129,12 @@ class Run(Generic[Asked]):
     def _heads(self) -> list[str]:
         """The first texts of some files of both sides: the same whatever the size of blocks."""
         texts: list[str] = []
-        for pieces in (self.source, self.target):
-            shards = list(by_shard(pieces).values())
+        for chunks in (self.source, self.target):
+            shards = list(by_shard(chunks).values())
             for own in shards[:: max(1, len(shards) // _HEAD_SHARDS)]:
                 first: list[str] = []
-                for piece in own:
-                    first += read_block(piece.block).texts(self.job.columns[piece.side].text)
+                for chunk in own:
+                    first += read_block(chunk.block).texts(self.job.columns[chunk.side].text)
                     if len(first) >= _HEAD_ROWS:
                         break
                 texts += first[:_HEAD_ROWS]
@@ -144,10 +144,10 @@ class Run(Generic[Asked]):
         """Read everything once: what there is, the sample, and terms for these readings."""
         size = self.request.sample
         limits = {
-            side: sample_limit(sum(piece.rows for piece in pieces), size)
-            for side, pieces in (("source", self.source), ("target", self.target))
+            side: sample_limit(sum(chunk.rows for chunk in chunks), size)
+            for side, chunks in (("source", self.source), ("target", self.target))
         }
-        facts: Facts = self.engine.sum(survey, self.pieces, self.job, readings, limits, phase="reading")
+        facts: Facts = self.engine.sum(survey, self.chunks, self.job, readings, limits, phase="reading")
         self.facts = facts
         self.n_source, self.n_target = facts.rows.get("source", 0), facts.rows.get("target", 0)
         names = sorted(facts.labels)
@@ -169,12 +169,12 @@ class Run(Generic[Asked]):
     def view(self, reading: Reading) -> View:
         name = reading.name + ("-pairs" if reading.pairs else "")
         if name not in self.views:
-            view = build_view(self.engine, self.job, self.pieces, reading, self.n_source + self.n_target)
+            view = build_view(self.engine, self.job, self.chunks, reading, self.n_source + self.n_target)
             if view.left_out:
                 self.notes.append(f"{view.left_out:,} rarer terms beyond {view.n_columns:,} are left out.")
-            self.number(self.pieces, view)
+            self.number(self.chunks, view)
         return self.views[name]
 
-    def number(self, pieces: Sequence[Piece], view: View) -> None:
-        self.engine.map(make_rows, pieces, self.job, view, self.classes, phase="numbering words")
+    def number(self, chunks: Sequence[Chunk], view: View) -> None:
+        self.engine.map(make_rows, chunks, self.job, view, self.classes, phase="numbering words")
         self.views[view.name] = view

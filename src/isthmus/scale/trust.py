@@ -28,7 +28,7 @@ from isthmus.choose.trust import (
 from isthmus.features.block_kernels import best_by_weights
 from isthmus.features.term_table import pack_texts
 from isthmus.features.vectorizer import TextVectorizer
-from isthmus.scale.pieces import Job, Piece
+from isthmus.scale.chunks import Chunk, Job
 from isthmus.scale.reading import Reading
 from isthmus.scale.views import View, load_rows
 
@@ -67,8 +67,8 @@ class SampleLearner:
     bias: np.ndarray
     places: np.ndarray  # what each score stands for: the number of a class or of a new group, -1 for neither
 
-    def best(self, piece: Piece, job: Job) -> np.ndarray:
-        block = load_rows(piece, job, *self.rows)
+    def best(self, chunk: Chunk, job: Job) -> np.ndarray:
+        block = load_rows(chunk, job, *self.rows)
         arrays = block.indptr, block.indices, block.counts
         return self.places[best_by_weights(*arrays, self.column, self.idf, self.weights, self.bias)]
 
@@ -81,10 +81,10 @@ class PlainLabels:
     keys: np.ndarray  # hashes of the sample's texts, sorted
     codes: np.ndarray  # the class that each of the four gives them
 
-    def dispute(self, piece: Piece, job: Job, labels: np.ndarray) -> np.ndarray:
-        """Documents of a piece whose label one of them contradicts."""
-        found = np.any([learner.best(piece, job) != labels for learner in self.learners], axis=0)
-        facts = job.store.load(f"facts/{piece.number}")
+    def dispute(self, chunk: Chunk, job: Job, labels: np.ndarray) -> np.ndarray:
+        """Documents of a chunk whose label one of them contradicts."""
+        found = np.any([learner.best(chunk, job) != labels for learner in self.learners], axis=0)
+        facts = job.store.load(f"facts/{chunk.number}")
         places = np.minimum(np.searchsorted(self.keys, facts["keys"]), len(self.keys) - 1)
         sampled = self.keys[places] == facts["keys"]
         rows = facts["drawn"][sampled]

@@ -15,7 +15,7 @@ from isthmus.features.blocks import RowBlock
 from isthmus.features.term_table import TermTable, pack_texts, unpack_texts
 from isthmus.features.token_kernels import count_rows, pair_keys
 from isthmus.features.weights import smooth_idf
-from isthmus.scale.pieces import TERM_PARTS, Job, Piece, load_codes, make_tokens
+from isthmus.scale.chunks import TERM_PARTS, Chunk, Job, load_codes, make_tokens
 from isthmus.scale.reading import Reading, Tokens, read_tokens
 from isthmus.scale.store import damaged
 
@@ -87,16 +87,16 @@ class View:
 # -- document frequencies ----------------------------------------------------------------------------------------------
 
 
-def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading, n_documents: int) -> View:
+def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading, n_documents: int) -> View:
     """The terms in enough documents, with exact frequencies, in bounded memory.
 
-    Terms are merged, and pruned, in parts by a hash; each term of a piece is read once, in its part.
+    Terms are merged, and pruned, in parts by a hash; each term of a chunk is read once, in its part.
     """
     least = _least_documents(n_documents)
     most = reading.most_documents * n_documents
-    found = engine.sum(make_tokens, pieces, job, reading, phase="reading words")
+    found = engine.sum(make_tokens, chunks, job, reading, phase="reading words")
     groups = _part_groups(min(TERM_PARTS, max(1 + found // _MERGED, 2 * engine.workers)), n_documents)
-    merged = engine.map(_merge_terms, groups, job, pieces, reading, least, most, phase="counting words")
+    merged = engine.map(_merge_terms, groups, job, chunks, reading, least, most, phase="counting words")
     found_terms = unpack_texts(np.concatenate([packed for packed, _ in merged]))
     if not found_terms:
         raise DataError(
@@ -109,7 +109,7 @@ def build_view(engine: Any, job: Job, pieces: Sequence[Piece], reading: Reading,
     if left_out:  # the commonest stay, of equally common terms the first by name
         order = order[np.sort(np.argsort(-frequency[order], kind="stable")[:MAX_TERMS])]
     view = View(reading, [found_terms[i] for i in order], frequency[order], n_documents, left_out=left_out)
-    return _with_pairs(engine, job, pieces, view, least) if reading.pairs else view
+    return _with_pairs(engine, job, chunks, view, least) if reading.pairs else view
 
 
 def _least_documents(n_documents: int) -> int:
@@ -132,16 +132,16 @@ def _part_groups(n_groups: int, n_documents: int) -> list[_PartGroup]:
 
 
 def _merge_terms(
-    group: _PartGroup, job: Job, pieces: Sequence[Piece], reading: Reading, least: int, most: float
+    group: _PartGroup, job: Job, chunks: Sequence[Chunk], reading: Reading, least: int, most: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Packed terms of some parts that are kept, and their document frequencies."""
     table, counts = TermTable(), np.zeros(0, dtype=np.int64)
-    for piece in pieces:
-        terms, frequency = job.term_counts(piece, reading, group.first, group.last)
+    for chunk in chunks:
+        terms, frequency = job.term_counts(chunk, reading, group.first, group.last)
         numbers = table.add(terms)
         if table.size > len(counts):
             counts = np.concatenate([counts, np.zeros(2 * table.size - len(counts), dtype=np.int64)])
-        counts[numbers] += frequency  # a piece has every term once
+        counts[numbers] += frequency  # a chunk has every term once
     counts = counts[: table.size]
     kept = (least <= counts) & (counts <= most)
     return table.packed(kept), counts[kept]
@@ -150,14 +150,14 @@ def _merge_terms(
 # -- pairs of words ----------------------------------------------------------------------------------------------------
 
 
-def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, least: int) -> View:
+def _with_pairs(engine: Any, job: Job, chunks: Sequence[Chunk], view: View, least: int) -> View:
     """The view with pairs of its words: a pair is no commoner than its words, so none is missed."""
     found = []
-    total = engine.sum(_pair_total, pieces, job, view, phase="counting word pairs")
+    total = engine.sum(_pair_total, chunks, job, view, phase="counting word pairs")
     parts = 1 + int(total or 0) // _PAIRS
     for part in range(parts):
         arguments = job, view, part, parts
-        keys, counts = engine.sum(_pair_counts, pieces, *arguments, phase="counting word pairs", add=_add_keys)
+        keys, counts = engine.sum(_pair_counts, chunks, *arguments, phase="counting word pairs", add=_add_keys)
         found.append((keys[counts >= least], counts[counts >= least]))
     keys, counts = map(np.concatenate, zip(*found, strict=True))
     order = np.argsort(keys, kind="stable")
@@ -174,8 +174,8 @@ def _with_pairs(engine: Any, job: Job, pieces: Sequence[Piece], view: View, leas
     return replace(view, place=place)
 
 
-def _keys_of(piece: Piece, job: Job, view: View) -> tuple[np.ndarray, np.ndarray]:
-    tokens = job.tokens(piece, view.reading)
+def _keys_of(chunk: Chunk, job: Job, view: View) -> tuple[np.ndarray, np.ndarray]:
+    tokens = job.tokens(chunk, view.reading)
     keys = np.empty(len(tokens.ids), dtype=np.int64)
     rows = np.empty(len(tokens.ids), dtype=np.int64)
     column = view.column_of(tokens.terms)
@@ -183,12 +183,12 @@ def _keys_of(piece: Piece, job: Job, view: View) -> tuple[np.ndarray, np.ndarray
     return keys[:count], rows[:count]
 
 
-def _pair_total(piece: Piece, job: Job, view: View) -> int:
-    return len(np.unique(_keys_of(piece, job, view)[0]))
+def _pair_total(chunk: Chunk, job: Job, view: View) -> int:
+    return len(np.unique(_keys_of(chunk, job, view)[0]))
 
 
-def _pair_counts(piece: Piece, job: Job, view: View, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
-    keys, rows = _keys_of(piece, job, view)
+def _pair_counts(chunk: Chunk, job: Job, view: View, part: int, parts: int) -> tuple[np.ndarray, np.ndarray]:
+    keys, rows = _keys_of(chunk, job, view)
     if parts > 1:
         own = keys % parts == part
         keys, rows = keys[own], rows[own]
@@ -210,20 +210,20 @@ def _add_keys(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 
-def make_rows(piece: Piece, job: Job, view: View, classes: np.ndarray) -> None:
-    """Rows of a piece over the vocabulary, kept for the passes to come."""
-    name = f"rows/{view.name}/{piece.number}"
+def make_rows(chunk: Chunk, job: Job, view: View, classes: np.ndarray) -> None:
+    """Rows of a chunk over the vocabulary, kept for the passes to come."""
+    name = f"rows/{view.name}/{chunk.number}"
     if not job.store.has(name):
-        rows = view.count(job.tokens(piece, view.reading))
+        rows = view.count(job.tokens(chunk, view.reading))
         small = np.uint8 if int(rows.counts.max(initial=0)) < 256 else np.int32
         arrays = {"indptr": rows.indptr, "indices": rows.indices, "counts": rows.counts.astype(small)}
-        if piece.side == "source":
-            arrays["codes"] = load_codes(job.store, piece, classes)
+        if chunk.side == "source":
+            arrays["codes"] = load_codes(job.store, chunk, classes)
         job.store.save(name, arrays)
 
 
-def load_rows(piece: Piece, job: Job, name: str, n_columns: int) -> RowBlock:
-    place = f"rows/{name}/{piece.number}"
+def load_rows(chunk: Chunk, job: Job, name: str, n_columns: int) -> RowBlock:
+    place = f"rows/{name}/{chunk.number}"
     held = job.store.load(place)
     rows = RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))
     if job.store.resumed and not _hangs_together(rows):

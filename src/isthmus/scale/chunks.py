@@ -22,7 +22,7 @@ from isthmus.scale.store import Store, damaged, pack, unpack
 
 
 @dataclass(frozen=True)
-class Piece:
+class Chunk:
     """A block with the side it is on."""
 
     block: Block
@@ -34,10 +34,10 @@ class Piece:
         return self.block.rows
 
 
-def by_shard(pieces: Iterable[Piece]) -> dict[str, list[Piece]]:
-    found: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        found.setdefault(piece.block.shard.path, []).append(piece)
+def by_shard(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
+    found: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        found.setdefault(chunk.block.shard.path, []).append(chunk)
     return found
 
 
@@ -49,33 +49,33 @@ class Job:
     columns: dict[str, ColumnRoles]
     set_aside: bool = False
 
-    def read(self, piece: Piece) -> Rows:
-        """The rows of a piece; a bad one stops the run unless bad ones are set aside."""
-        rows = read_block(piece.block)
+    def read(self, chunk: Chunk) -> Rows:
+        """The rows of a chunk; a bad one stops the run unless bad ones are set aside."""
+        rows = read_block(chunk.block)
         if rows.bad and not self.set_aside:
             first = rows.bad[0]
             raise DataError(
-                f"{piece.block.shard.name}, row {first['row']:,}: {first['reason']}; correct it, or set such rows "
+                f"{chunk.block.shard.name}, row {first['row']:,}: {first['reason']}; correct it, or set such rows "
                 "aside with bad_rows=FILE.",
                 code="bad-rows",
             )
         return rows
 
-    def texts(self, piece: Piece) -> list[str]:
-        return self.read(piece).texts(self.columns[piece.side].text)
+    def texts(self, chunk: Chunk) -> list[str]:
+        return self.read(chunk).texts(self.columns[chunk.side].text)
 
-    def tokens(self, piece: Piece, reading: Reading) -> Tokens:
-        """Terms of a piece; made again where they were not kept."""
-        make_tokens(piece, self, reading)
-        name = f"tokens/{reading.name}/{piece.number}"
+    def tokens(self, chunk: Chunk, reading: Reading) -> Tokens:
+        """Terms of a chunk; made again where they were not kept."""
+        make_tokens(chunk, self, reading)
+        name = f"tokens/{reading.name}/{chunk.number}"
         held = self.store.load(name)
         if self.store.resumed and not _hangs_together(held):
             raise damaged(f"{name}.npy", "its numbers contradict each other")
         return Tokens(held["terms"], held["ids"], held["ends"], held["solo"])
 
-    def term_counts(self, piece: Piece, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Packed terms of a piece whose hash falls into these parts, and their document frequencies in it."""
-        name = f"tokens/{reading.name}/{piece.number}"
+    def term_counts(self, chunk: Chunk, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
+        """Packed terms of a chunk whose hash falls into these parts, and their document frequencies in it."""
+        name = f"tokens/{reading.name}/{chunk.number}"
         starts = self.store.read_slice(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
         terms = self.store.read_slice(name, "terms", *starts[0, [first, last]].tolist())
         return terms, self.store.read_slice(name, "frequency", *starts[1, [first, last]].tolist())
@@ -89,11 +89,11 @@ def _hangs_together(held: Any) -> bool:
     return bool(inside and ordered and len(held["solo"]) in (0, len(ids)))
 
 
-TERM_PARTS = 64  # by a hash of the term; a part of all pieces together is merged at once
+TERM_PARTS = 64  # by a hash of the term; a part of all chunks together is merged at once
 
 
 def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
-    """Keep the terms of a piece, those of each part together; number of different ones."""
+    """Keep the terms of a chunk, those of each part together; number of different ones."""
     starts = packed_starts(tokens.terms)
     part = hash_parts(tokens.terms, len(starts) - 1, TERM_PARTS)
     order = np.argsort(part, kind="stable")
@@ -113,10 +113,10 @@ def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
     return len(order)
 
 
-def make_tokens(piece: Piece, job: Job, reading: Reading) -> int:
-    name = f"tokens/{reading.name}/{piece.number}"
+def make_tokens(chunk: Chunk, job: Job, reading: Reading) -> int:
+    name = f"tokens/{reading.name}/{chunk.number}"
     if not job.store.has(name):
-        return save_tokens(job.store, name, read_tokens(job.texts(piece), reading))
+        return save_tokens(job.store, name, read_tokens(job.texts(chunk), reading))
     return int(job.store.read_slice(name, "starts", 2 * TERM_PARTS + 1, 2 * TERM_PARTS + 2)[0])
 
 
@@ -148,30 +148,30 @@ class Facts:
         )
 
 
-def survey(piece: Piece, job: Job, readings: Sequence[Reading], limits: dict[str, int]) -> Facts:
-    """Read a piece, keep its terms and labels, and draw its part of the sample.
+def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str, int]) -> Facts:
+    """Read a chunk, keep its terms and labels, and draw its part of the sample.
 
     A document is drawn if the hash of its text lies below the limit of its side.
     """
-    done = f"facts/{piece.number}"
-    if job.store.has(done) and all(job.store.has(f"tokens/{reading.name}/{piece.number}") for reading in readings):
+    done = f"facts/{chunk.number}"
+    if job.store.has(done) and all(job.store.has(f"tokens/{reading.name}/{chunk.number}") for reading in readings):
         return Facts.from_json(unpack(job.store.load(done)["facts"]))
-    rows = job.read(piece)
-    columns = job.columns[piece.side]
+    rows = job.read(chunk)
+    columns = job.columns[chunk.side]
     texts = rows.texts(columns.text)
     labels = rows.labels(columns.label)
     keys = content_keys(texts)
-    drawn = np.flatnonzero(keys < np.uint64(limits[piece.side]))
+    drawn = np.flatnonzero(keys < np.uint64(limits[chunk.side]))
     facts = Facts(
-        rows={piece.side: len(texts)},
+        rows={chunk.side: len(texts)},
         labels=Counter(label for label in labels if label is not None),
         bad=len(rows.bad),
-        sample={piece.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]},
+        sample={chunk.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]},
     )
     for reading in readings:
-        save_tokens(job.store, f"tokens/{reading.name}/{piece.number}", read_tokens(texts, reading))
+        save_tokens(job.store, f"tokens/{reading.name}/{chunk.number}", read_tokens(texts, reading))
     if columns.label:
-        job.store.save(f"labels/{piece.number}", _pack_labels(labels))
+        job.store.save(f"labels/{chunk.number}", _pack_labels(labels))
     chosen = {"drawn": drawn, "keys": keys[drawn], "empty": np.flatnonzero(without_text(texts))}
     job.store.save(done, {"facts": pack(vars(facts)), "bad": pack(rows.bad), **chosen})
     return facts
@@ -184,8 +184,8 @@ def _pack_labels(labels: list[str | None]) -> dict[str, np.ndarray]:
     return {"names": pack(names), "codes": codes}
 
 
-def load_codes(store: Store, piece: Piece, classes: np.ndarray) -> np.ndarray:
-    held = store.load(f"labels/{piece.number}")
+def load_codes(store: Store, chunk: Chunk, classes: np.ndarray) -> np.ndarray:
+    held = store.load(f"labels/{chunk.number}")
     names = unpack(held["names"])
     place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)
     return place[held["codes"]]
