@@ -1,4 +1,4 @@
-"""Data frames where lists of texts and labels are taken, and the same kind of frame back."""
+"""Accept data frames instead of lists of texts and labels, and return results as the same kind of frame."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _COLUMNS = ("text", "label", "id")
 
 
 class FrameResult:
-    """What a result gives back as a data frame: that of the target with further columns, or a new one."""
+    """Methods of a result that return a data frame: the frame of the target with more columns, or a new one."""
 
-    _frame: Any = None  # the target's, where frames came in
+    _frame: Any = None  # the frame of the target, if frames were given
     _categories: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, list]:
-        """The result as columns."""
+        """Return the result as columns."""
         raise NotImplementedError
 
     def to_frame(self, add: str | Sequence[str] = ()) -> Any:
-        """The result as a data frame: the target's own with further columns where frames came in, else a polars one.
+        """Return the frame of the target with more columns, or a new polars frame if no frames were given.
 
         Of the further columns only those named by ``add``, such as "label"; all if omitted.
         """
@@ -109,7 +109,7 @@ def _refuse_names_of_files(given: Sequence, name: str) -> None:
 
 
 def _two_frames(given: tuple, options: dict[str, Any]) -> tuple[Any, Any, tuple]:
-    """The source's frame or None, the target's, and what stands behind them."""
+    """Return the frame of the source or None, the frame of the target, and the other arguments."""
     last = max((i for i, value in enumerate(given[:3]) if is_frame(value)), default=-1)
     front = [value for value in given[: last + 1] if value is not None]
     front += [options.pop(name) for name in ("source_texts", "target_texts") if name in options]

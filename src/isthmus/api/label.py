@@ -1,4 +1,4 @@
-"""The short way in: texts and labels in, labels with confidence and reasons out."""
+"""Label one collection of texts from another: :func:`isthmus.label`."""
 
 from __future__ import annotations
 

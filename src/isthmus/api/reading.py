@@ -47,7 +47,7 @@ def share_facts(result: Any) -> ShareFacts:
     drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
     level: dict[str, float] = {}
     before = None
-    if result.vote is not None:  # answers may have named classes between those of the vote
+    if result.vote is not None:  # answers can add classes to those of the vote
         before = np.zeros(result.probabilities.shape)
         before[:, np.searchsorted(result.classes, without_answers(result.model).classes_)] = result.vote
     if measured is not None:
@@ -141,7 +141,7 @@ def check_documents(result: Any, rows: list[int], truths: list, budget: float | 
     by_hand = sorted(set(checked) & heard)
     low = wilson_ends(len(by_hand) / len(checked), len(checked), two_sided_z(0.95))[0] if by_hand else 0.0
     if low <= len(heard) / len(result.texts):
-        by_hand = []  # the sample holds no more of them than the target does: it speaks of all as it is
+        by_hand = []  # the sample contains no larger share of them than the target, so it needs no correction
     learned = sorted({*by_hand, *(set(checked) & set(answers))})
     labels = result.labels.astype(object)
     if learned:

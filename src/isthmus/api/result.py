@@ -52,8 +52,8 @@ if TYPE_CHECKING:  # imported on first use: a saved model loads without them
     from isthmus.api.hands import HandCheck
     from isthmus.api.subtopics import Subtopics
 
-_CARD_CLASSES = 12  # shown in a notebook
-# What a labelling knows of the texts that it was made for, and not of later ones.
+_CARD_CLASSES = 12  # classes shown on the notebook card
+# Fields that describe the texts of the fit; a result for later texts does not have them.
 _OF_EARLIER_TEXTS = (
     "expected_accuracy", "opinions", "vote", "answers", "learned", "before", "checked", "input_table", "given_vectors",
 )  # fmt: skip
@@ -61,61 +61,60 @@ _OF_EARLIER_TEXTS = (
 
 @dataclass(kw_only=True, repr=False)
 class LabelResult(FrameResult, Labelling):
-    """Labels for the target, how sure they are, and why.
+    """Labels of the target with confidences, review marks and reasons.
 
     Attributes
     ----------
     labels : ndarray
         One label per target text.
     confidence : ndarray
-        Probability of that label: the method's, brought to the accuracy that is expected; low in new groups.
+        Probability of the label, calibrated to the expected accuracy; low in new groups.
     needs_review : ndarray of bool
-        Texts a person should look at, so that the others keep to the error budget even where somewhat fewer are right
-        than expected (a vote: halfway to the low end of the interval; one method: at the low end); see
-        :func:`isthmus.choose.review_mask`. Texts in which the method finds nothing it knows and those of new groups are
-        always among them. With a named method, a text that plain methods contradict counts as wrong.
+        Texts that a person should read, so that the others stay within the error budget even if fewer labels are right
+        than expected (for a vote, halfway to the low end of the interval; for one method, at the low end); see
+        :func:`isthmus.choose.review_mask`. Texts without a known term and texts of new groups are always marked. With a
+        named method, a text that simple methods label differently counts as wrong.
     review_reason : ndarray of str
-        Why, as ``isthmus.choose.REVIEW_REASONS`` explains; "not sure enough" goes on with the budget, and '' is a
-        document that needs no review.
+        Reason for the review, one of ``isthmus.choose.REVIEW_REASONS``; '' for a text that needs no review. "not sure
+        enough" is followed by the budget.
     method : str
-        The recipe that made the labels; several joined by ``+`` where they voted; the class of an estimator that was
-        given.
+        Name of the method; names of a vote are joined by ``+``; for an estimator, the name of its class.
     decision : list of dict
-        Which methods were considered, with what evidence, and why they were taken or left.
+        The methods that were considered, their evidence, and why each was chosen or not.
     expected_accuracy : AccuracyEstimate or None
-        Share of right labels to expect, with an interval; its ``estimate`` is None where nothing can be said.
+        Expected share of correct labels, with an interval; ``estimate`` is None without a basis for an estimate.
     novel_group : ndarray of str
-        Per text the name of the group it belongs to where that group fits no class of the source; '' otherwise.
+        Name of the group of each text, if the group fits no class of the source; '' otherwise.
     novel : list of dict
         These groups: ``group``, ``words``, ``documents``, ``share`` with ``low`` and ``high``, ``nearest_class``,
         ``similarity``.
     warnings : list of dict
-        ``topic`` and ``message``: what to know before anything else (new groups, moved shares, a thin or noisy source).
+        ``topic`` and ``message``: the most important warnings (new groups, label shift, a small or noisy source).
     probabilities : ndarray
         One column per class, in the order of ``classes``.
     model : LabelModel
         The fitted members with their weights and the stages that follow, answers among them; :meth:`label_new` applies
         it to later documents without refitting.
     ids : list of str or None
-        Names of the texts, where they came with some.
+        Names of the texts, if they were given.
     opinions : dict of str to ndarray, or None
         Probabilities by each method that votes.
     answers : Answers or None
-        What a person said about these texts so far; see :meth:`teach`.
+        Answers of people about these texts; see :meth:`teach`.
     learned : Learned or None
-        What the latest answers changed, and what more of them would bring; ``print`` shows it.
+        Changes by the latest answers, and a forecast for more answers; ``print`` shows both.
     history : list of dict
-        One row per time it was taught: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
+        One row for each call of :meth:`teach`: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
     checked : LabelCheck or None
-        What the latest :meth:`check` of these labels found; see ``accuracy``.
+        Result of the latest :meth:`check` of these labels; see ``accuracy``.
     sources : list of dict
-        Where there were several sources: ``source``, ``documents``, ``learned``, ``agreement`` with the others,
+        For several sources: ``source``, ``documents``, ``learned``, ``agreement`` with the others,
         ``likeness`` to the target, ``used``, ``why`` not; see ``isthmus.choose.sources.weigh_sources``.
 
     See Also
     --------
-    isthmus.label : Makes it.
-    isthmus.load : Brings a saved one back.
+    isthmus.label : Returns it.
+    isthmus.load : Loads a saved one.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -155,7 +154,7 @@ class LabelResult(FrameResult, Labelling):
             from isthmus.report import label_card
 
             return label_card(self)
-        except MissingExtraError:  # without the extra: the same facts, plainly
+        except MissingExtraError:  # without the extra: the same facts without charts
             pass
         labels, counts = np.unique(self.labels[~without_text(self.texts)].astype(str), return_counts=True)
         order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
@@ -169,21 +168,31 @@ class LabelResult(FrameResult, Labelling):
         return card(title, facts, [(labels[i], counts[i] / len(self.texts)) for i in order], about="Labels")
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Label of each later text, without refitting."""
+        """Return the label of each later text, without refitting."""
         return self.label_new(texts).labels
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """Probability of each class, in the order of ``classes``, for each later text, without refitting."""
+        """Return the probabilities of the classes, in the order of ``classes``, for each later text."""
         return self.model.predict_proba(check_texts(texts, "texts", fill=True))
 
     @shows_progress
     def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
-        """The same model on later texts, without refitting: labels with confidence, review and reasons.
+        """Label later texts with the same model, without refitting.
 
-        ``vectors``: one row a text, where the model was fitted on vectors that were given.
+        The methods are not chosen again, and the new result has no expected accuracy. A warning (code ``weak-bridge``)
+        reports more than half of the texts without a known term.
 
-        Nothing is weighed again: ``decision`` says which methods the earlier target chose, and there is no expected
-        accuracy. Warns (code ``weak-bridge``) where the model finds nothing it knows in more than half of the texts.
+        Parameters
+        ----------
+        texts : sequence of str
+        ids : sequence of str, optional
+            Names of the texts.
+        vectors : array, optional
+            One row per text, if the model was fitted on given vectors.
+
+        Returns
+        -------
+        LabelResult
         """
         texts = check_texts(texts, "texts", fill=True)
         if vectors is not None:
@@ -206,7 +215,7 @@ class LabelResult(FrameResult, Labelling):
         judged = calibrated, codes, groups, unknown, self.settings
         confidence, reasons = review_later(*judged, unverified=self.unverified)
         start = "chosen on the earlier target: "
-        # The evidence was about the earlier texts.
+        # The evidence describes the earlier texts, so that only the choice is repeated.
         decision = [
             {name: row[name] for name in ("method", "chosen", "weight") if name in row}
             | {"why": start + row["why"].removeprefix(start)}
@@ -237,7 +246,7 @@ class LabelResult(FrameResult, Labelling):
 
     @cached_property
     def groups(self) -> NovelGroups | None:
-        """What finds new groups in later texts; None where there are none."""
+        """Function that assigns later texts to new groups; None without new groups."""
         if not self.novel:
             return None
         wanted = ("analyzer", "min_df", "language")
@@ -247,16 +256,16 @@ class LabelResult(FrameResult, Labelling):
 
     @property
     def n_source(self) -> int:
-        """How many texts the source has."""
+        """Number of texts of the source."""
         return len(self.source_texts)
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether the model was fitted on vectors that were given, and needs them for later texts."""
+        """Whether the model was fitted on given vectors, and needs vectors of later texts."""
         return any(isinstance(step.model, VectorTable) for step in vector_steps(self.model))
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
-        """Terms of target text ``i`` that speak for or against each class: ``class``, ``term``, ``contribution``."""
+        """Return terms of target text ``i`` for and against each class: ``class``, ``term``, ``contribution``."""
         if not isinstance(i, Integral) or not -len(self.texts) <= i < len(self.texts):
             raise UsageError(
                 f"i={i!r}, and there are {len(self.texts):,} documents; number them from 0.", code="bad-parameter"
@@ -267,25 +276,25 @@ class LabelResult(FrameResult, Labelling):
 
     @property
     def accuracy(self) -> AccuracyEstimate | None:
-        """Share of right labels: what the latest check found, or else what is expected."""
+        """Share of correct labels: measured by the latest check, or expected."""
         return self.expected_accuracy if self.measured is None else self.measured.estimate
 
     @property
     def measured(self) -> LabelCheck | None:
-        """The latest check, if its documents were drawn from all of them."""
+        """The latest check, if its sample was drawn from all documents."""
         return self.checked if self.checked is not None and self.checked.among is None else None
 
     def class_shares(self, by: Sequence | str | None = None) -> list[dict]:
-        """How common each class is in the target: ``class``, ``source``, ``labels``, ``estimate``, ``low``, ``high``.
+        """Return class proportions: ``class``, ``source``, ``labels``, ``estimate``, ``low``, ``high``, ``basis``.
 
-        ``source`` is its share in the source, ``labels`` its share among the labels. What the estimate and its interval
-        rest on is said by ``basis``:
+        ``source`` is the share of the class in the source, ``labels`` its share among the labels. ``basis`` names the
+        basis of the estimate and its interval:
 
         * "check": documents of a :meth:`check`, drawn from all; the interval holds in 95 % of cases;
         * "sample": answers to documents drawn at random, at least 30; 90 %;
-        * "expected": the probabilities alone; the interval is as wide as mistakes of labels made it on pairs whose
-          truth is known; 90 %. Answers of other kinds count as they are;
-        * "": no accuracy is expected, so that there is no interval (None).
+        * "expected": only the probabilities; the width of the interval was fitted on pairs with known labels; 90 %.
+          Other answers replace the labels of their documents;
+        * "": there is no expected accuracy, and therefore no interval (None).
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""A small reviewing widget for notebooks: documents worth an answer, answered by keyboard, taught with one call."""
+"""Notebook widget for answers by keyboard."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def asked_documents(columns: Mapping[str, Sequence]) -> list[dict[str, Any]]:
 
 
 def answer_table(documents: Sequence[Mapping[str, Any]], answers: Mapping[str, str]) -> dict[str, list]:
-    """Answers by the number of their document, as a table for ``teach``."""
+    """Return answers, by number of the document, as a table for ``teach``."""
     said = [row for row in documents if str(row["document"]) in answers]
     return {
         "document": [row["document"] for row in said],
@@ -39,7 +39,7 @@ def widget_class() -> Any:
     traitlets = import_optional("traitlets", "result.review()", extra="notebook")
 
     class ReviewWidget(base):
-        """Documents to be answered; ``table()`` holds the answers, ``teach()`` learns from them."""
+        """Ask about documents; ``table()`` returns the answers, ``teach()`` learns from them."""
 
         _esm = Path(__file__).with_suffix(".js")
         _css = card_style() + Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
@@ -52,11 +52,11 @@ def widget_class() -> Any:
             self._result = result
 
         def table(self) -> dict[str, list]:
-            """What was answered so far, as :meth:`isthmus.api.result.LabelResult.teach` takes it."""
+            """Return the answers as a table for :meth:`isthmus.api.result.LabelResult.teach`."""
             return answer_table(self.documents, self.answers)
 
         def teach(self, **options: Any) -> Any:
-            """The labelling after learning from the answers so far."""
+            """Return the result that has learned from the answers."""
             return self._result.teach(self.table(), **options)
 
     return ReviewWidget

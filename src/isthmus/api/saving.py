@@ -55,10 +55,10 @@ _TYPES = {
 
 class Kind(NamedTuple):
     name: str  # as in the file's header
-    what: str  # in words
+    what: str  # for messages
     plain: tuple[str, ...]  # lists of str: written as JSON, because skops is slow with many small objects
-    can: str  # what its model must be able to do
-    alike: tuple[str, ...]  # names of parts that say something about the same rows
+    can: str  # attribute that its model must have
+    alike: tuple[str, ...]  # names of fields with the same number of rows
 
 
 def save_result(result, path, *, force: bool = False) -> Path:
@@ -99,7 +99,7 @@ def _is_names(value: Any) -> bool:
 
 
 def check_saved_file(path: str | Path) -> Path:
-    """Refuse a name that cannot be a saved result, before anything that could read one is loaded."""
+    """Refuse the name of a missing file or a folder before the packages that read a file are imported."""
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file")
@@ -135,11 +135,11 @@ def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None,
 
 
 def _check_sizes(archive: zipfile.ZipFile, path: Path) -> bytes:
-    """The model, an archive of its own; parts that unpack to more than the limit are refused before they are read."""
+    """Return the model, which is an archive itself; refuse parts that unpack to more than the limit."""
     size = sum(entry.file_size for entry in archive.infolist())
     if size > unpack_limit():
         raise too_large(str(path), size)
-    model = archive.read(_MODEL)  # whole: looking for parts of it in the file would read it several times
+    model = archive.read(_MODEL)  # at once: seeking its parts in the outer archive would read it several times
     with zipfile.ZipFile(io.BytesIO(model)) as inner:
         size += sum(entry.file_size for entry in inner.infolist())
     if size > unpack_limit():
@@ -226,12 +226,12 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Se
 
 
 def _try_result(path: Path, result: Any) -> None:
-    """Use the model once: a forged file may hold parts that do not fit each other."""
+    """Predict once, because the parts of a forged file may not fit each other."""
     try:
         with listen(None), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # nobody asked about these texts
+            warnings.simplefilter("ignore")  # the user did not give these texts
             tried = ["", *(text[:_TRIED] for text in result.texts[:1])]
-            if getattr(result, "needs_vectors", False):  # it has vectors of its own texts alone
+            if getattr(result, "needs_vectors", False):  # it only has vectors of its own texts
                 tried = result.texts[:1]
             answers = result.predict(tried)
         sound = len(answers) == len(tried)
@@ -257,7 +257,7 @@ def _unknown(names: list[str]) -> list[str]:
 
 
 def _warn_of_types(strange: list[str]) -> None:
-    """Say what a model needs to be loaded again; refuse one that could not be loaded at all."""
+    """Warn of types that the loader does not trust; refuse types that cannot be imported again."""
     for name in strange:
         module_name, _, own_name = name.rpartition(".")
         if not hasattr(sys.modules.get(module_name), own_name):

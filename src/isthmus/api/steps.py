@@ -1,4 +1,4 @@
-"""The steps of :func:`isthmus.label` before its result: read, fit, judge."""
+"""Steps of :func:`isthmus.label`: read the collections, fit the methods, judge the labels."""
 
 from __future__ import annotations
 
@@ -77,17 +77,17 @@ class LabelJob:
     parameters: Mapping[str, Any] | None = None
     sources: list[dict] = field(default_factory=list)
     classes: NamedClasses | None = None
-    labeller: Callable | None = None  # a function of texts that joins the candidates
+    labeller: Callable | None = None  # a function of texts, one more candidate of auto
     own_target: bool = False  # whether the target is a source
 
     @property
     def by_names(self) -> bool:
-        """Whether names must decide: they are given, and fewer than two classes have labelled documents."""
+        """Whether only names describe the classes, because fewer than two classes have labelled documents."""
         return self.classes is not None and len(set(self.texts.known_labels)) < 2
 
     @property
     def options(self) -> dict[str, Any]:
-        """How recipes read the texts; their language is identified once."""
+        """Options of the vectorisers; the language is identified once."""
         return self.request.reading() | {"language": self.texts.one_language(self.request.language)}
 
 
@@ -114,7 +114,7 @@ def read_job(
     word_labels: Mapping | Literal[False] | None,
     classes: Any,
 ) -> LabelJob:
-    """First step: the collections, checked and sorted by content; of several sources those that count."""
+    """Validate both collections, sort them by content and select the useful ones of several sources."""
     alone = source_texts is None and source_labels is None and classes is not None
     source = [] if alone else check_texts(source_texts, "source_texts", fill=True)
     target = check_texts(target_texts, "target_texts", fill=True)
@@ -151,7 +151,7 @@ def read_job(
 
 
 def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray | None) -> bool:
-    """Whether the target is the source, or one of several, so that its labels are known; warns if so."""
+    """Warn if the target equals a source, whose labels are known; return whether it does."""
     parts = {"": source}
     if domain is not None:
         parts = {str(name): [source[row] for row in np.flatnonzero(domain == name)] for name in np.unique(domain)}
@@ -166,7 +166,7 @@ def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray
 
 
 def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
-    """Second step: the vote of ``auto``, or the one method that was named, with the accuracy to expect of it."""
+    """Fit the vote of ``auto`` or the named method, and estimate its accuracy."""
     choice = _fit(job, method)
     return replace(choice, accuracy=AccuracyEstimate(None, reason=OWN_TARGET)) if job.own_target else choice
 
@@ -217,7 +217,7 @@ def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer |
 
 @one_blas_thread()
 def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
-    """Third step: confidence at the accuracy to expect, new groups, what needs review, what to know first."""
+    """Calibrate the confidences, find new groups, mark texts for review and collect warnings."""
     expected = fitted.accuracy
     scorer = fitted.scorer
     labels = fitted.labels
@@ -226,7 +226,7 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
         groups[np.isin(labels, job.classes.added)] = ""
     calibration: dict[str, float] = {}
     if fitted.single and expected.for_calibration is not None:
-        # The figure speaks of the documents outside new groups; those inside would hide how sure the method is.
+        # The estimate describes documents outside new groups; those inside would distort the calibration.
         calibration["sharpness"] = find_power(fitted.probabilities[groups == ""], expected.for_calibration)
     codes = np.searchsorted(fitted.model.classes_, labels)
     sharp = sharpen(fitted.probabilities, calibration.get("sharpness", 1.0))
@@ -332,7 +332,7 @@ def _read_domain(source_domain: Sequence, n_source: int) -> np.ndarray:
 
 
 def read_target_labels(target_labels: Sequence | None, job: LabelJob) -> list | None:
-    """Answers that came with the texts; None if there are none at all.
+    """Return the given labels of target texts, None without any.
 
     Answers may name new classes, but a column in which no class occurs at all is about something else.
     """
@@ -358,7 +358,7 @@ def _one_view(source: list[str], target: list[str], extra: list[str], vectors: A
         return embed if embed is None or embed is False else resolve_embedder(embed)
     if embed is not None:
         raise UsageError("Both vectors and embed were given; give one of them.", code="bad-parameter")
-    # Further texts may have no vectors: methods that read vectors are then fitted without them.
+    # Extra texts may have no vectors; methods on vectors are then fitted without these texts.
     with_extra = bool(extra) and len(vectors) == 3
     sides = [source, target, *([extra] if with_extra else [])]
     if isinstance(vectors, str) or len(vectors) != len(sides):
@@ -392,10 +392,10 @@ def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> Fitted
 
 
 def _embed_option(method: Any, embed: Any) -> dict[str, Any]:
-    """The model of vectors as a recipe's option; refused where the method would not use it."""
+    """Return the embedder as an option of the method; refuse it for a method without vectors."""
     if embed is None:
         return {}
-    if method == NAMES:  # with words alone where vectors are switched off, or exist for documents alone
+    if method == NAMES:  # uses only words if there are no vectors, or only vectors of documents
         return {"embed": embed}
     if embed is False:
         return {}
@@ -406,7 +406,7 @@ def _embed_option(method: Any, embed: Any) -> dict[str, Any]:
 
 
 def _classes_option(method: Any, job: LabelJob) -> dict[str, Any]:
-    """Names of classes as a recipe's option; refused where the method would not use them, or where they are too few."""
+    """Return the named classes as an option of the method; refuse them for other methods, or fewer than two."""
     classes = job.classes
     if classes is None:
         return {}
