@@ -297,7 +297,7 @@ def test_a_vote_is_judged_as_a_vote_and_says_when_it_followed_shares(monkeypatch
         found = fit_job(job, "nbc")
         stages = [] if factors is None else [LabelShift(factors)]
         vote = LabelModel({"nbc": found.model}, {"nbc": 1.0}, stages)
-        return replace(found, model=vote, accuracy=AccuracyEstimate(0.8, 0.7, 0.9), scorer=None)
+        return replace(found, model=vote, single=False, accuracy=AccuracyEstimate(0.8, 0.7, 0.9), scorer=None)
 
     def note(*given, **options):
         seen.update(options)
