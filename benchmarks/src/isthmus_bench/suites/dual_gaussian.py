@@ -7,6 +7,7 @@ and the hinge has a rounded corner.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -108,11 +109,8 @@ class GaussianManifold(LiteralManifold):
         self.loss = loss
         self.class_normalisation = class_normalisation
 
-    @property
-    def _balances_labels(self):
-        return self.class_normalisation == "both"
-
     def _fit(self, domains: Domains) -> np.ndarray:
+        self._balances_labels = self.class_normalisation == "both"
         if self.loss == "squared":
             return super()._fit(domains)
         X, targets, weights = sides = self._read_sides(domains)
@@ -128,6 +126,9 @@ class GaussianManifold(LiteralManifold):
                 values = M @ values
             return self.mu * values
 
+        def curved(hessian: np.ndarray, values: np.ndarray) -> np.ndarray:
+            return smooth(values) + hessian * values
+
         def objective(a: np.ndarray, values: np.ndarray) -> float:
             norms = np.sum(self.gamma * a * values) + np.sum(values * smooth(values))
             return 0.5 * float(norms) + float(np.sum(weights * loss(signs * values)[0]))
@@ -142,7 +143,7 @@ class GaussianManifold(LiteralManifold):
             rhs = hessian * values - weights * signs * slope
             found = kernel_cg(
                 kernel,
-                lambda v, h=hessian: smooth(v) + h * v,
+                partial(curved, hessian),
                 self.gamma,
                 rhs,
                 start=(a, values),
@@ -211,11 +212,8 @@ class GaussianFactor(LiteralFactor):
         self.loss = loss
         self.class_normalisation = class_normalisation
 
-    @property
-    def _balances_labels(self):
-        return self.class_normalisation == "both"
-
     def _fit(self, domains: Domains) -> np.ndarray:
+        self._balances_labels = self.class_normalisation == "both"
         if self.loss == "squared":
             return super()._fit(domains)
         X, targets, weights = sides = self._read_sides(domains)

@@ -206,7 +206,7 @@ class TransductiveKernelClassifier(TransferClassifier):
     >>> from isthmus import TransductiveKernelClassifier
     >>> texts = ["kind staff", "great bike", "polite staff", "fast bike", "rude staff", "slow bike"]
     >>> labels = ["staff", "product", "staff", "product", None, None]
-    >>> model = TransductiveKernelClassifier(ngram_range=(2, 4)).fit(texts, labels)
+    >>> model = TransductiveKernelClassifier(ngram_range=(2, 4), max_iter=1).fit(texts, labels)
     >>> model.transduction_[-2:].tolist()
     ['staff', 'product']
     >>> model.predict(["the staff"]).tolist()
