@@ -10,15 +10,6 @@ from isthmus._math.compiled import compiled
 
 
 @compiled
-def add_under(indptr, indices, weights, labels, table):
-    """Add the entries of each row to the column of its label in a table of terms × labels; label -1 is left out."""
-    for row in range(indptr.shape[0] - 1):
-        if labels[row] >= 0:
-            for at in range(indptr[row], indptr[row + 1]):
-                table[indices[at], labels[row]] += weights[at]
-
-
-@compiled
 def best_by_weights(indptr, indices, counts, column, idf, weights, bias):
     """Return the class with the largest score of each row's tf-idf, the first of equals.
 

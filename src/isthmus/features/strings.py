@@ -190,10 +190,6 @@ class StringKernel:
             index=None if xp is None else self._index(xp, codes, offsets, split),
         )
 
-    def device_index(self, xp: Any, texts: Sequence[str], split: int = 0) -> GramIndex | None:
-        """What rows of the kernel are computed from on a device; None where "auto" finds too little memory."""
-        return self._index(xp, *self._encode(check_texts(texts), known=split), split)
-
     def _index(self, xp: Any, codes: np.ndarray, offsets: np.ndarray, split: int) -> GramIndex | None:
         lo, hi = self._lengths()
         n = len(offsets) - 1
