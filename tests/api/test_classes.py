@@ -7,6 +7,7 @@ import pytest
 
 import isthmus
 from isthmus.choose import choice
+from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.names import NamedClasses
 from isthmus.exceptions import DataError, UsageError
 
@@ -273,16 +274,16 @@ def test_verdicts_are_no_names_that_vote():
 
 
 def test_what_judges_the_labels_knows_which_groups_added_classes_explain(monkeypatch):
-    joined, whole = [], choice.join_names
+    made, whole = [], LabelScorer.without_groups_of
 
-    def noted(*given):
-        joined.append(whole(*given))
-        return joined[-1]
+    def noted(scorer, *given):
+        made.append(whole(scorer, *given))
+        return made[-1]
 
-    monkeypatch.setattr(choice, "join_names", noted)
+    monkeypatch.setattr(LabelScorer, "without_groups_of", noted)
     classes = NamedClasses.of(NAMED, LABELS)
     found = choice.choose(SOURCE, np.array(LABELS, dtype=object), TARGET, classes=classes, embed=False)
-    assert found.scorer is joined[0].scorer, "groups that the added class explains would be announced all the same"
+    assert found.scorer is made[0], "groups that the added class explains would be announced all the same"
 
 
 def test_picked_answers_do_not_stand_for_those_drawn_at_random(alone, monkeypatch):
