@@ -54,7 +54,7 @@ from isthmus.features.embeddings import (
     resolve_embedder,
 )
 from isthmus.features.languages import resolve_language
-from isthmus.feedback.model import has_no_known_terms, vector_steps
+from isthmus.feedback.model import lacks_terms, vector_steps
 from isthmus.methods import METHODS, get_method
 from isthmus.pipeline import TransferPipeline
 from isthmus.request import LabelRequest
@@ -385,7 +385,7 @@ def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> Fitted
     model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
     check_labelled(model)
     labels = texts.as_given(model.transduction_[texts.target])
-    no_known_terms = has_no_known_terms(model, texts.given_target)
+    no_known_terms = lacks_terms(model, texts.given_target)
     return FittedCandidate(
         name, model, labels, model.predict_proba(texts.given_target), 0.0, no_known_terms=no_known_terms
     )

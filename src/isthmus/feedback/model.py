@@ -81,10 +81,11 @@ def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     # What reads raw texts knows every word: asked first, it leaves the others next to nothing to read.
     pipelines = sorted(model.voters.values(), key=lambda pipeline: len(pipeline.steps) > 1)
-    return unknown_texts([partial(_no_terms, pipeline) for pipeline in pipelines], texts)
+    return unknown_texts([partial(lacks_terms, pipeline) for pipeline in pipelines], texts)
 
 
-def _no_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
+def lacks_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
+    """Return, for each text, whether one pipeline finds no known term in it."""
     if len(pipeline.steps) == 1:  # reads raw texts
         return np.array([not text.strip() for text in texts], dtype=bool)
     return rows_are_empty(pipeline[:-1].transform(texts))
