@@ -8,7 +8,14 @@ import isthmus
 from isthmus.corpus import load_sample
 from isthmus.scale import label_files
 
-FIT_ALIKE = [("nbc", "auto"), ("logistic", "auto"), ("logistic", "bigrams"), ("svm", "auto"), ("self-training", "auto")]
+FIT_ALIKE = [
+    ("nbc", "auto"),
+    ("logistic", "auto"),
+    ("logistic", "bigrams"),
+    ("svm", "auto"),
+    ("self-training", "auto"),
+    ("projection", "auto"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -35,4 +42,4 @@ def test_labels_in_memory_and_in_chunks_are_equal(sample_files, tmp_path, method
         in_chunks = list(csv.DictReader(lines))
     assert [row["label"] for row in in_chunks] == [str(label) for label in in_memory.labels]
     confidences = [float(row["confidence"]) for row in in_chunks]
-    assert confidences == pytest.approx(in_memory.confidence.tolist(), abs=0.001)
+    assert confidences == pytest.approx(in_memory.confidence.tolist(), abs=0.01)
