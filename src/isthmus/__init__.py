@@ -3,9 +3,8 @@
 ``import isthmus`` loads nothing else. A public name brings numpy, scipy and scikit-learn; the rest comes on first use.
 """
 
-from typing import TYPE_CHECKING
-
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
@@ -31,8 +30,8 @@ _PUBLIC = {
 }
 
 # Modules with public names of their own: `isthmus.features.tf_chi2` needs no second import.
-_ROOMS = (
-    "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback",
+_PACKAGES = (
+    "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback", "papers",
     "pipeline", "methods", "report", "scale", "shift", "workbench", "workspace",
 )  # fmt: skip
 
@@ -58,4 +57,13 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.pipeline import make_transfer_pipeline
 
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC, _ROOMS)
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"isthmus.{name}")
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_PUBLIC, *_PACKAGES])

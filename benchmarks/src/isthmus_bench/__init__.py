@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
-
-from isthmus._lazy import lazy_names
 
 _NAMES = (
     "cocc",
@@ -36,7 +34,7 @@ class _Suites(Mapping):
     def __getitem__(self, name: str) -> Any:
         if name not in _NAMES:
             raise KeyError(name)
-        return importlib.import_module(f"isthmus_bench.suites.{name}").SUITE
+        return import_module(f"isthmus_bench.suites.{name}").SUITE
 
     def __iter__(self) -> Iterator[str]:
         return iter(_NAMES)
@@ -49,4 +47,8 @@ SUITES: Mapping[str, Any] = _Suites()
 
 __all__ = ["SUITES", *sorted(_PUBLIC)]
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

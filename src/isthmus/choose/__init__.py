@@ -1,8 +1,7 @@
 """Judge: which method, and how far to trust its labels, without target labels."""
 
-from typing import TYPE_CHECKING
-
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 # Public name -> module. Lazy, so that a saved vote labels a text without loading what judged it.
 _PUBLIC = {
@@ -46,4 +45,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.choose.voting import VotingRule
     from isthmus.corpus.filled import read_sample
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,6 +1,7 @@
 """Label: one folder per family of methods; the public classes can be imported from here."""
 
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import Any
 
 # Public name -> module. Lazy, so that one method does not load the others.
 _PUBLIC = {
@@ -17,4 +18,8 @@ _PUBLIC = {
 
 __all__ = sorted(_PUBLIC)
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

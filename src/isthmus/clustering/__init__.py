@@ -1,6 +1,7 @@
 """Cross-guided k-means and the alignment of clusters with source groups."""
 
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import Any
 
 _PUBLIC = {
     "CrossGuidedKMeans": "isthmus.clustering.guided",
@@ -11,4 +12,8 @@ _PUBLIC = {
 
 __all__ = sorted(_PUBLIC)
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,8 +1,7 @@
 """Read and write documents: collections, readers, writers and the bundled sample."""
 
-from typing import TYPE_CHECKING
-
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 # Public name -> module. Lazy, so that a command that only checks a file name loads no reader.
 _PUBLIC = {
@@ -25,4 +24,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.corpus.sample import load_sample
     from isthmus.corpus.write import check_output, replacing, with_columns, write_records, write_rows
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,6 +1,7 @@
 """Score labels, groups and the agreement of annotators with functions on arrays."""
 
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import Any
 
 _MODULES = {
     "agreement": "count_labels fleiss_kappa krippendorff_alpha",
@@ -10,4 +11,8 @@ _PUBLIC = {name: f"isthmus.evaluate.{module}" for module, names in _MODULES.item
 
 __all__ = sorted(_PUBLIC)
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,6 +1,7 @@
 """Vectorise: from texts to sparse counts over the joint vocabulary of both domains."""
 
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import Any
 
 # Public name -> module. Lazy, so that reading tokens does not load kernels.
 _PUBLIC = {
@@ -21,4 +22,7 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,8 +1,7 @@
 """Show: charts and one self-contained HTML page. Both only draw tables that were computed elsewhere."""
 
-from typing import TYPE_CHECKING
-
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 # Public name -> module. Lazy, so that a sentence about a result loads no chart.
 _PUBLIC = {
@@ -18,4 +17,8 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.report.cluster_page import cluster_card, write_cluster_report
     from isthmus.report.page import label_card, write_label_report
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

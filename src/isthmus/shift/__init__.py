@@ -1,6 +1,7 @@
 """Measure: how far apart two domains are, what could carry labels across, and what to do about it."""
 
-from isthmus._lazy import lazy_names
+from importlib import import_module
+from typing import Any
 
 # Public name -> module. Lazy, so that one measure does not load the others.
 _PUBLIC = {
@@ -19,4 +20,7 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 
-__getattr__, __dir__ = lazy_names(__name__, _PUBLIC)
+def __getattr__(name: str) -> Any:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

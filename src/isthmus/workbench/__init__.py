@@ -1,8 +1,8 @@
 """Meet: the web pages over a workspace, where a team reviews, teaches and trusts."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from isthmus._lazy import lazy_names
 from isthmus._utils import import_optional
 
 _PUBLIC = {
@@ -18,11 +18,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.workbench.server import serve
     from isthmus.workbench.settings import Settings
 
-_get, __dir__ = lazy_names(__name__, _PUBLIC)
-
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        for package in ("fastapi", "uvicorn"):
-            import_optional(package, "The workbench", extra="workbench")
-    return _get(name)
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for package in ("fastapi", "uvicorn"):
+        import_optional(package, "The workbench", extra="workbench")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,8 +1,8 @@
 """Last: projects, collections, runs, answers and jobs in SQL. SQLite by default, PostgreSQL by its address; no web."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from isthmus._lazy import lazy_names
 from isthmus._utils import import_optional
 
 _PUBLIC = {
@@ -20,11 +20,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.workspace.store import Workspace, open_workspace, restore_workspace
     from isthmus.workspace.worker import start_worker, stop_worker, work
 
-_get, __dir__ = lazy_names(__name__, _PUBLIC)
-
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        for package in ("sqlalchemy", "alembic"):
-            import_optional(package, "A workspace", extra="workbench")
-    return _get(name)
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    for package in ("sqlalchemy", "alembic"):
+        import_optional(package, "A workspace", extra="workbench")
+    return getattr(import_module(_PUBLIC[name]), name)
