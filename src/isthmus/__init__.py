@@ -31,8 +31,8 @@ _PUBLIC = {
 
 # Modules with public names of their own: `isthmus.features.tf_chi2` needs no second import.
 _PACKAGES = (
-    "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback", "papers",
-    "pipeline", "methods", "report", "scale", "shift", "workbench", "workspace",
+    "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback",
+    "methods", "papers", "pipeline", "report", "scale", "shift", "workbench", "workspace",
 )  # fmt: skip
 
 __all__ = ["__version__", *sorted(_PUBLIC)]
