@@ -181,11 +181,15 @@ def test_probabilities_are_softened_and_agree_with_the_labels():
     assert abs((1 - proba[domain > 0].max(axis=1).mean()) - error) < 0.05
 
 
-def test_documents_without_words_get_a_label():
+def test_documents_without_words_get_the_commonest_class():
     X, y, domain = two_domains(n=20)
+    source, last = np.flatnonzero(domain > 0), np.unique(y)[-1]
+    kept = np.concatenate([source[y[source] == last], source[y[source] != last][:8], np.flatnonzero(domain < 0)])
+    X, y, domain = X[kept], y[kept], domain[kept]
     X = sp.vstack([X, sp.csr_matrix((2, X.shape[1]))]).tocsr()
     model = CoClusteringClassifier(random_state=0).fit(X, np.append(y, [None, None]), np.append(domain, [-1, -1]))
-    assert set(model.transduction_[-2:]) <= set(model.classes_)
+    assert model.transduction_[-2:].tolist() == model.predict(X[-2:]).tolist() == [last, last]
+    np.testing.assert_allclose(model.predict_proba(X[-1:])[0], model.prior_)
 
 
 def test_progress_is_reported_per_start():

@@ -36,7 +36,10 @@ def test_contributions_add_up_to_the_scores(method):
     X = rng.poisson(1.0, (20, 12))
     y = np.array([*["a", "b"] * 5, *[None] * 10], dtype=object)
     model = make_method(method, random_state=0)[-1].fit(X, y)
-    scores = model._scores(X) if method == "cocc" else X @ model.word_scores_
+    rows = model.weigh(X)
+    scores = rows @ model.word_scores_
+    if model.word_weights_ is not None:
+        scores /= np.linalg.norm(rows.toarray() * model.word_weights_, axis=1, keepdims=True)
     centred = scores - scores.mean(axis=1, keepdims=True)
     sums = np.array([document_contributions(model, X[[i]]).sum(axis=0) for i in range(len(X))])
     np.testing.assert_allclose(sums, centred, rtol=1e-5, atol=1e-8)

@@ -81,12 +81,16 @@ class CoClusterRule:
     word_weights: np.ndarray | None
     length_power: float
     power: float
+    prior: np.ndarray
 
     def scores(self, X: Any) -> np.ndarray:
         return self.of_rows(RowBlock.of(sp.csr_matrix(X)))
 
     def of_rows(self, rows: RowBlock) -> np.ndarray:
-        return self.power * per_length(*self.raw(rows), self.length_power)
+        raw, lengths = self.raw(rows)
+        scores = self.power * per_length(raw, lengths, self.length_power)
+        scores[lengths == 0] = np.log(self.prior)  # no known word: the class proportions of the source
+        return scores
 
     def raw(self, rows: RowBlock) -> tuple[np.ndarray, np.ndarray]:
         """Return scores of classes before any factor, and the rows' sums."""

@@ -10,7 +10,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.rows import unit_rows
@@ -111,6 +110,8 @@ class CoClusteringClassifier(TransferClassifier):
         Joint distribution of word clusters with document clusters in the target, with classes in the source.
     target_words_, source_words_ : ndarray of shape (n_features, n_classes)
         The same for single words.
+    prior_ : ndarray
+        Class proportions of the source, which label documents without a known word.
     objective_ : float
         Information lost by the start that was kept.
     history_ : list of float
@@ -213,8 +214,8 @@ class CoClusteringClassifier(TransferClassifier):
 
     def prediction_rule(self) -> CoClusterRule:
         """Return the arrays that label new documents; see ``isthmus.classify.rules``."""
-        power = self.inverse_temperature_
-        return CoClusterRule(self.word_scores_, self.word_weights_, self.length_power_, power)
+        power, prior = self.inverse_temperature_, self.prior_
+        return CoClusterRule(self.word_scores_, self.word_weights_, self.length_power_, power, prior)
 
     def weigh(self, X) -> sp.csr_matrix:
         """Return the weights of the words of each row."""
@@ -296,6 +297,7 @@ class CoClusteringClassifier(TransferClassifier):
             else:
                 self.word_weights_ = passes.idf
                 self.word_scores_ = np.ascontiguousarray((centroids * self.word_weights_)[by_class].T)
+        self.prior_ = (problem.priors + 1.0) / (problem.priors + 1.0).sum()
         rows, codes = passes.sample.rows, passes.sample.codes
         self.length_power_, self.inverse_temperature_ = calibrate(
             *score_rows(rows, self.word_scores_, self.word_weights_), codes
@@ -335,12 +337,3 @@ class CoClusteringClassifier(TransferClassifier):
         # As for scikit-learn's multinomial naive Bayes: counts of words, not measurements in two dimensions.
         tags.classifier_tags.poor_score = True
         return tags
-
-    def _scores(self, X) -> np.ndarray:
-        rule = self.prediction_rule()
-        return rule.raw(RowBlock.of(sp.csr_matrix(X)))[0]
-
-    def predict_proba(self, X):
-        """Return the probability of each class for each new target document, calibrated on the source documents."""
-        check_is_fitted(self)
-        return softmax(self.prediction_rule().of_rows(RowBlock.of(sp.csr_matrix(self._check_new(X)))))
