@@ -111,7 +111,8 @@ class TermStatistics:
         starts, n_most = np.zeros(n_terms + 1, dtype=np.int64), len(a.klass) + len(b.klass)
         pairs = np.empty(n_most, dtype=np.int32), np.empty(n_most), np.empty(n_most, dtype=np.int32)
         merge_pairs(*a._pairs, *b._pairs, combine(0, 1), starts, *pairs)
-        return TermStatistics(starts, *_first(pairs, starts[-1]), combine(a.class_documents, b.class_documents))
+        klass, occurrences, documents = (part[: starts[-1]].copy() for part in pairs)  # frees the memory of the others
+        return TermStatistics(starts, klass, occurrences, documents, combine(a.class_documents, b.class_documents))
 
 
 @dataclass(frozen=True)
@@ -144,11 +145,6 @@ def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
     pairs = np.empty(n_pairs, dtype=np.int32), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int32)
     add_pairs(bounds, BUCKET_BITS, *entries, starts, *pairs)
     return TermStatistics(starts, *pairs, class_documents)
-
-
-def _first(arrays: tuple, n: int) -> tuple:
-    """Return the first ``n`` numbers of each array, without the memory of the others."""
-    return tuple(array[:n].copy() for array in arrays)
 
 
 def as_counts(X: Any) -> sp.csr_matrix:
