@@ -132,13 +132,11 @@ class DualRule:
     """One weight per word and class, learned from documents and labelled words; scores on one scale for all classes."""
 
     weights: np.ndarray
-    unit: bool  # rows are brought to length one
     moments: tuple[np.ndarray, np.ndarray]
     sharpness: float
     labelled_words_: np.ndarray  # columns
 
     def scores(self, X: Any) -> np.ndarray:
-        X = unit_rows(X) if self.unit else X
         return self.sharpness * comparable(np.asarray(X @ self.weights), self.moments)
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve
+from scipy.linalg import cho_factor, cho_solve
 
 from isthmus._math.calibration import fit_temperature
 from isthmus.base import Domains, TransferClassifier, softmax
@@ -43,7 +43,8 @@ def dual_weights(kernel: np.ndarray, train: np.ndarray, responses: np.ndarray, a
     """Return the weights of kernel ridge regression on the training documents (Algorithm 1, step 27)."""
     system = kernel[np.ix_(train, train)]
     system[np.diag_indices(len(train))] += alpha
-    return solve(system, responses, assume_a="pos", overwrite_a=True, check_finite=False)
+    factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+    return cho_solve(factor, responses, check_finite=False)
 
 
 def most_confident(scores: np.ndarray, count: int) -> np.ndarray:

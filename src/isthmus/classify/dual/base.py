@@ -323,7 +323,7 @@ class DualClassifier(TransferClassifier):
 
     def prediction_rule(self) -> DualRule:
         """Return the arrays that label new documents."""
-        return DualRule(self._document_weights, False, self._document_moments, self._sharpness, self.labelled_words_)
+        return DualRule(self._document_weights, self._document_moments, self._sharpness, self.labelled_words_)
 
 
 def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
