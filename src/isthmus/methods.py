@@ -121,7 +121,7 @@ class _Method:
     def __call__(self, options: Options, **more: Any) -> TransferPipeline:
         module, _, name = self.place.rpartition(".")
         kind = getattr(import_module(f"{self.package}.{module}"), name)
-        shared = {key: getattr(options, key) for key in _SHARED if key in kind._parameter_constraints}
+        shared = {key: getattr(options, key) for key in _SHARED if key in kind._get_param_names()}
         steps = [] if self.read is None else [self.read(options)]
         return _pipeline(*steps, kind(**shared, **self.settings, **more))
 
