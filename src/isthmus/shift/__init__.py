@@ -1,9 +1,9 @@
-"""Measure: how far apart two domains are, what could carry labels across, and what to do about it."""
+"""Measure the differences between two collections and recommend what to do about them."""
 
 from importlib import import_module
 from typing import Any
 
-# Public name -> module. Lazy, so that one measure does not load the others.
+# Public name -> module. A module is imported on first use, so that one measure does not load the others.
 _PUBLIC = {
     "vocabulary_transfer": "isthmus.shift.bridges",
     "guess_languages": "isthmus.features.languages",
@@ -21,6 +21,7 @@ __all__ = sorted(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
+    """Import and return a public name on first use."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)

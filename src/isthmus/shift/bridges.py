@@ -1,7 +1,7 @@
-"""What could carry labels across: words of both domains that tell classes, and words that may have changed sides.
+"""Find the words that connect the source's classes with the target, and the words whose use differs between the two.
 
-One instrument serves all questions: multinomial naive Bayes on the presence of words, with equal priors. Its score is a
-sum over words, so a word can be taken out of a document's score exactly.
+Every question is answered with one model: multinomial naive Bayes on the presence of words, with equal priors. Its
+score is a sum over words, so the contribution of one word can be subtracted exactly.
 """
 
 from __future__ import annotations
@@ -19,20 +19,45 @@ from isthmus._math.rows import group_sums
 from isthmus._progress import progress
 from isthmus.features.weights import document_frequency
 
-_FOLDS = 5
-_FEWEST = 5  # documents a class for it to be held out
-_SMOOTHING = 0.5
-_TIED = 3.0  # standard errors
-_AT_A_TIME = 4_000_000  # entries × classes that are in memory
+_FOLDS = 5  # folds of the cross-validation on the source
+_FEWEST = 5  # documents; classes with fewer are not held out
+_SMOOTHING = 0.5  # added to every count of a word in a class, so that no probability is 0
+_TIED = 3.0  # standard errors; words with a weaker association are not tied to a class
+_AT_A_TIME = 4_000_000  # entries × classes in memory at a time
 
 
 def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    sums = group_sums(X, codes, n_classes) + _SMOOTHING  # classes × words: small and full
-    total = np.maximum(sums.sum(axis=1, keepdims=True), _SMOOTHING)  # texts of signs alone have no words to add up
+    """Return the logarithm of p(word | class) with smoothed counts.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_documents, n_words)
+        Presence of each word.
+    codes : ndarray of int, shape (n_documents,)
+        Class of each row.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_words)
+    """
+    sums = group_sums(X, codes, n_classes) + _SMOOTHING  # classes × words: small and dense
+    # texts that consist of punctuation only have no words to add
+    total = np.maximum(sums.sum(axis=1, keepdims=True), _SMOOTHING)
     return np.log(sums) - np.log(total)
 
 
 def presence(X: sp.csr_matrix) -> sp.csr_matrix:
+    """Return a copy of a count matrix in which every stored entry is 1.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_documents, n_words)
+
+    Returns
+    -------
+    CSR matrix of shape (n_documents, n_words)
+    """
     X = X.copy()
     X.data = np.ones_like(X.data)
     return X
@@ -40,41 +65,44 @@ def presence(X: sp.csr_matrix) -> sp.csr_matrix:
 
 @dataclass(frozen=True)
 class Carrying:
-    """How much of what tells the source's classes apart would be left in documents with the target's words."""
+    """Report how well classes can be distinguished in documents with the target's word frequencies."""
 
     source: float  # balanced accuracy on held-out source documents
-    thinned: float  # the same after words were taken out until each is as frequent as in the target
-    chance: float  # one over the number of classes
-    # (thinned − chance) / (source − chance), between 0 and 1; 0 where the source itself is not above chance
+    thinned: float  # balanced accuracy after words were removed until each is as frequent as in the target
+    chance: float  # 1 / number of classes
+    # (thinned − chance) / (source − chance), between 0 and 1; 0 if the accuracy on the source is not above chance
     share: float
     spread: float  # standard error of the two accuracies
 
     @property
     def above_chance(self) -> bool:
-        """Whether words tell the source's own classes apart."""
+        """Whether words distinguish the source's own classes."""
         return self.source - self.chance > 2 * self.spread
 
 
 def vocabulary_transfer(
     source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, *, random_state: int | None = 0
 ) -> Carrying | None:
-    """Thin held-out source documents to the target's word frequencies and see what a classifier still gets right.
+    """Measure how well classes can be distinguished at the target's word frequencies.
 
-    A word in a share r of the source's documents and a share q of the target's stays in a held-out document with
-    probability min(1, q/r). Words that the target lacks are gone, rare ones become rare, so what is left is what the
-    target could offer at best: it needs no target labels, and says nothing about words that changed their meaning.
+    Let a word occur in a share r of the source's documents and in a share q of the target's. The word stays in a
+    held-out source document with probability min(1, q/r). Words that the target lacks disappear, and rare words become
+    rare. The accuracy on these thinned documents is an upper bound for the target. It needs no target labels, and it
+    does not cover words that changed their meaning.
 
     Parameters
     ----------
-    source, target : CSR matrices of counts over one vocabulary
-    codes : ndarray of int
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
+    codes : ndarray of int, shape (n_source,)
         Class of each source row.
     random_state : int or None
+        Seed for the choice of the words that are removed.
 
     Returns
     -------
     Carrying or None
-        None where fewer than two classes have five documents or more.
+        None if fewer than two classes have five documents or more.
 
     Examples
     --------
@@ -123,7 +151,7 @@ def _folds(codes: np.ndarray, random_state: int | None = 0) -> list[tuple[np.nda
 
 
 def _winners(scores: np.ndarray, slack: float = 1e-12) -> np.ndarray:
-    """1 for the class with a row's highest score; where classes tie (a document without words), each gets its part."""
+    """Return 1 for the class with the highest score of a row; tied classes share the 1."""
     best = scores >= scores.max(axis=1, keepdims=True) - slack
     return best / best.sum(axis=1, keepdims=True)
 
@@ -131,16 +159,26 @@ def _winners(scores: np.ndarray, slack: float = 1e-12) -> np.ndarray:
 def pivot_table(
     source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, names: np.ndarray, classes: np.ndarray
 ) -> list[dict]:
-    """Words frequent in both domains, by what they say about the class (mutual information), best first.
+    """List the words that are frequent in both domains, sorted by their mutual information with the class.
 
-    Frequent: in at least 0.5 % of the documents of each side, and at least 3. As for the pivots of structural
-    correspondence learning, what counts is the information between a word's presence and the source's labels.
+    A word is frequent if it occurs in at least 0.5% of the documents of each domain, and in at least 3 documents. As
+    for the pivots of structural correspondence learning, the score is the mutual information between a word's presence
+    and the source's labels.
+
+    Parameters
+    ----------
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
+    codes : ndarray of int, shape (n_source,)
+        Class of each source row.
+    names : ndarray of str, shape (n_words,)
+    classes : ndarray of shape (n_classes,)
 
     Returns
     -------
     list of dict
-        ``word``, ``class`` (where it is over-represented most), ``information`` (nats), ``source`` and ``target``
-        (documents that hold it).
+        ``word``, ``class`` (in which the word is most over-represented), ``information`` (nats), ``source`` and
+        ``target`` (documents with the word).
     """
     X = presence(source)
     n = X.shape[0]
@@ -176,9 +214,19 @@ def _presence_information(with_word: np.ndarray, sizes: np.ndarray) -> np.ndarra
 
 
 def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
-    """Per class and word: how many documents with that word the *rest* of their words puts into that class.
+    """Count, per class and word, the documents that the rest of their words assigns to that class.
 
-    ``weights`` are log p(word | class); ties are split.
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_documents, n_words)
+        Presence of each word.
+    weights : ndarray of shape (n_classes, n_words)
+        log p(word | class).
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_words)
+        Sums over the documents that contain the word; tied classes share a document.
     """
     n_classes, n_words = weights.shape
     votes = np.zeros((n_classes, n_words))
@@ -188,7 +236,7 @@ def votes_without_word(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
     for start in range(0, len(X.indices), block):
         entries = slice(start, start + block)
         rest = scores[row_of[entries]] - weights[:, X.indices[entries]].T
-        # Rounding leaves a trace where a word was all the document had: such near-ties are ties.
+        # If a document has no other word, the rest is 0 up to rounding errors; such near-ties count as ties.
         part = _winners(rest, 1e-9 * (1 + np.abs(rest).max()))
         for c in range(n_classes):
             votes[c] += np.bincount(X.indices[entries], weights=part[:, c], minlength=n_words)
@@ -205,31 +253,37 @@ def class_shifted_words(
     fewest: int = 10,
     random_state: int | None = 0,
 ) -> list[dict]:
-    """Words that keep other company in the target than in the source, the plainest first.
+    """List the words that occur with another class in the target than in the source, the clearest cases first.
 
-    No target label is known, so each document with the word is given the class that its *other* words speak for,
-    by naive Bayes trained on the source (out of fold for source documents). The word itself has no vote, and both sides
-    are judged by the same instrument. For the class c that the source's own labels tie a word to most plainly, the
-    log-odds of c among documents with the word, less those among all documents, are compared between the two sides and
-    with their standard error. The instrument is blunter in the target, which weakens all ties alike: that common factor
-    is fitted and taken out, and words are listed that weakened more.
+    No target label is known. Each document with the word therefore gets the class that its *other* words support, by
+    naive Bayes trained on the source (out of fold for source documents). The word itself has no vote, and both sides
+    are judged by the same model.
+
+    Let c be the class with which the source's own labels associate a word most. The log-odds of c among documents with
+    the word, minus the log-odds among all documents, are compared between the two sides, in units of their standard
+    error. The model is less accurate in the target, which weakens all associations by a common factor. This factor is
+    fitted and removed; the list contains the words that weakened more.
 
     Parameters
     ----------
-    source, target : CSR matrices of counts over one vocabulary
-    codes : ndarray of int
-    names, classes : ndarrays
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
+    codes : ndarray of int, shape (n_source,)
+        Class of each source row.
+    names : ndarray of str, shape (n_words,)
+    classes : ndarray of shape (n_classes,)
     fewest : int
         Documents with the word that each side must have.
     random_state : int or None
+        Seed of the folds.
 
     Returns
     -------
     list of dict
-        ``word``, ``class`` (in the source), ``source_share`` and ``target_share`` (of the documents with the word,
-        those put into that class), ``towards`` (class that gained most), ``z``, ``source`` and ``target`` (documents).
-        Only words plainly tied to a class in the source (3 standard errors) whose tie weakened, with a false discovery
-        rate of 5 % (Benjamini and Hochberg).
+        ``word``, ``class`` (in the source), ``source_share`` and ``target_share`` (of the documents with the word, the
+        proportion assigned to that class), ``towards`` (class that gained most), ``z``, ``source`` and ``target``
+        (documents). The list contains words that are clearly associated with a class in the source (3 standard errors)
+        and whose association weakened. The false discovery rate is 5% (Benjamini and Hochberg).
     """
     X, T = presence(source), presence(target)
     n_classes = len(classes)
@@ -250,12 +304,14 @@ def class_shifted_words(
     columns = np.flatnonzero((in_source >= fewest) & (in_target >= fewest))
     if not len(columns):
         return []
-    # Words are picked by the true labels and compared by the votes: picking by the votes would bias the comparison.
+    # Words are selected with the true labels and compared with the votes: selection by the votes would bias the
+    # comparison.
     best, tied = _ties(X[:, columns], codes, n_classes)
     columns, best = columns[tied], best[tied]
     a, va = _log_odds(votes_source[:, columns], base_source)
     b, vb = _log_odds(votes_target[:, columns], base_target)
     a, b, va, vb = (part[best, np.arange(len(columns))] for part in (a, b, va, vb))
+    # Least squares for b = blur · a: the common factor by which all associations are weaker in the target.
     blur = float(np.clip(np.sum(a * b / (va + vb)) / max(np.sum(a * a / (va + vb)), 1e-12), 0.0, 1.0))
     z = (b - blur * a) / np.sqrt(vb + blur**2 * va)
     part_source, part_target = (v[:, columns] / v[:, columns].sum(axis=0) for v in (votes_source, votes_target))
@@ -277,7 +333,7 @@ def class_shifted_words(
 
 
 def _ties(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Class that the labels tie each word to most plainly, and whether by more than 3 standard errors."""
+    """Return the class most associated with each word, and whether by more than 3 standard errors."""
     odds, variance = _log_odds(group_sums(X, codes, n_classes), np.bincount(codes, minlength=n_classes))
     tie = odds / np.sqrt(variance)
     return tie.argmax(axis=0), tie.max(axis=0) > _TIED

@@ -1,4 +1,4 @@
-"""What separates two collections, and what to do about it: every measure of this room in one table of findings."""
+"""Compare two collections with all measures of this package and report one table of findings."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ _NO_CLASSES = "the labels name fewer than two classes"
 _NOT_IN_SOURCE = "the source's own labels cannot be told apart by their words"
 _NOT_IN_TARGET = "what tells the classes apart is not in the target"
 SEVERITIES = ("fine", "worth a look", "caution", "do not transfer")
-_BY_WORDS = ("vocabulary", "what carries over")  # topics that words alone decide
+_BY_WORDS = ("vocabulary", "what carries over")  # topics that depend on words only
+# rows of each table in the result
 _TABLE_ROWS = 50
-_SAMPLE = 2_000  # documents of a side in which groups that fit no class are looked for
+_SAMPLE = 2_000  # documents sampled from each side for the search for groups that fit no class
+# steps that the progress bar shows
 _STEPS = 6
 
 
@@ -49,14 +51,32 @@ def measure_shift(
     language: str = "auto",
     vectors: bool = False,
 ) -> dict[str, Any]:
-    """Verdict, level, findings and tables about two collections; what :func:`isthmus.diagnose` returns, as a dict.
+    """Compare two collections and return the content of :func:`isthmus.diagnose` as a dictionary.
 
-    ``vectors``: labels travel by vectors of meaning, too. Between two languages words then decide nothing.
+    Parameters
+    ----------
+    source_texts, target_texts : sequence of str
+    source_labels : sequence
+        One label per source text; None, NaN or an empty string for an unlabelled text.
+    random_state : int or None
+        Seed for folds, samples and halves.
+    language : str
+        Language of the texts; "auto" detects it.
+    vectors : bool
+        Whether the labels are also transferred by text vectors. Findings about words then cannot forbid a transfer
+        between two languages.
+
+    Returns
+    -------
+    dict
+        ``verdict`` (sentence), ``level`` (one of ``LEVELS``), ``findings`` (list of dict, most severe first),
+        ``tables`` (dict of lists) and ``settings``.
     """
     source_texts = check_texts(source_texts, "source_texts", fill=True)
     target_texts = check_texts(target_texts, "target_texts", fill=True)
     values, known = read_source_labels(source_labels, len(source_texts))
-    # Folds, samples and halves are drawn from rows sorted by content; row numbers in tables are the caller's.
+    # Folds, samples and halves are drawn from rows sorted by content, so that the order of the input does not matter.
+    # Row numbers in tables refer to the caller's order.
     orders = content_order(source_texts, label_ranks(values, known)), content_order(target_texts)
     source_texts, target_texts = [source_texts[i] for i in orders[0]], [target_texts[i] for i in orders[1]]
     values, known = values[orders[0]], known[orders[0]]
@@ -88,16 +108,17 @@ def measure_shift(
         "verdict": _verdict(level, rows, languages),
         "level": LEVELS[level],
         "findings": rows,
-        # Doubtful labels are a list to work through, so that it stays whole.
+        # The table of uncertain source labels is a work list, so it is not truncated.
         "tables": {name: table if name == "doubtful_labels" else table[:_TABLE_ROWS] for name, table in tables.items()},
         "settings": {"random_state": random_state, "language": language},
     }
 
 
 def _compare(counts: JointCounts, languages, n_labelled: int, random_state, vectors: bool) -> tuple[list[dict], dict]:
-    """Findings for which no label is needed."""
+    """Return the findings that need no label, and their tables."""
     source, target = counts.source, counts.target
     overlap = vocabulary_overlap(source, target)
+    # The overlap between random halves of the source shows which overlap to expect without any shift.
     order = np.random.default_rng(random_state).permutation(source.shape[0])
     cut = len(order) // 2
     halves = vocabulary_overlap(source[order[:cut]], source[order[cut:]])["tokens_known"] if cut else 1.0
@@ -118,7 +139,7 @@ def _compare(counts: JointCounts, languages, n_labelled: int, random_state, vect
 
 
 def _target_only(counts: JointCounts) -> tuple[list[dict], float]:
-    """Words in two or more target documents and in none of the source, and their share of the running words."""
+    """Return words in at least two target documents and no source document, and their share of the running words."""
     uses = np.asarray(counts.target.sum(axis=0)).ravel()
     unknown = counts.source_df == 0
     share = float(uses[unknown].sum() / uses.sum()) if uses.sum() else 0.0
@@ -129,7 +150,7 @@ def _target_only(counts: JointCounts) -> tuple[list[dict], float]:
 
 
 def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tuple[list[dict], dict]:
-    """Findings about classes: balance, what carries over, pivots, words that moved, groups."""
+    """Return the findings about classes, and their tables."""
     if len(classes) < 2:
         given = f"name one class, {classes[0]}" if len(classes) else "are all missing"
         sentence = f"The source labels {given}; at least two classes are needed."
@@ -143,7 +164,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
     moved = (
         bridges.class_shifted_words(source, codes, target, names, classes, random_state=random_state) if shared else []
     )
-    # Where nothing carries over, a guess of the target's shares would be noise.
+    # If few class-specific words occur in the target, an estimate of its class proportions would be noise.
     useful = carried is not None and carried.share >= findings.CARRIED[2]
     shares = bridges.predicted_shares(source, codes, target, len(classes)) if useful else None
     progress("comparing the collections", 5, _STEPS)
@@ -172,7 +193,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
 
 
 def _doubtful_rows(doubt: LabelDoubt, rows, codes, classes, names) -> list[dict]:
-    """Labels that are probably wrong, with the words that speak for the label and for the class suggested instead."""
+    """Return the labels that are probably wrong, with the words that support the label and the suggested class."""
     return [
         {
             "document": rows[row],
@@ -186,7 +207,7 @@ def _doubtful_rows(doubt: LabelDoubt, rows, codes, classes, names) -> list[dict]
 
 
 def _novelty(source, labels, target, names, random_state) -> tuple[Novelty, dict[str, float] | None]:
-    """Groups that fit no class, looked for in a sample of each side, and what the search finds in the source itself."""
+    """Search a sample for groups that fit no class, and estimate on the source how well the search works."""
     rng = np.random.default_rng(random_state)
     rows = [np.sort(rng.permutation(side.shape[0])[:_SAMPLE]) for side in (source, target)]
     sides = source[rows[0]], target[rows[1]]
@@ -218,8 +239,9 @@ def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) ->
         elif row["topic"] == "what carries over":
             reasons.append(_why_nothing_carries(row["values"]))
     if reasons == [_NO_CLASSES]:
-        caveat = ""  # counted, not guessed
+        caveat = ""  # this reason is exact even with few documents
     if len(reasons) > 1 and "shared words" in " ".join(reasons):
+        # Missing words already imply that the words of the classes are missing.
         reasons = [reason for reason in reasons if reason != _NOT_IN_TARGET]
     return f"{_VERDICTS[3]}: {', '.join(reasons)}." + caveat
 

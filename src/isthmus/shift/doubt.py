@@ -1,8 +1,8 @@
-"""Labels of the source that are probably wrong: confident learning on out-of-fold probabilities.
+"""Find source labels that are probably wrong, by confident learning on out-of-fold probabilities.
 
-A label is doubtful where a classifier that has not seen the document gives it another class, and gives that class at
-least as much as it gives the documents which carry it (Northcutt, Jiang and Chuang, JAIR 2021). The threshold is the
-class's own, so a class that is hard to tell is not doubted as a whole.
+A label is uncertain if a classifier that was not trained on the document prefers another class, and gives that class at
+least the mean probability that it gives to documents with that label (Northcutt, Jiang and Chuang, JAIR 2021). Each
+class has its own threshold, so the labels of a difficult class are not all reported.
 """
 
 from __future__ import annotations
@@ -19,27 +19,38 @@ from sklearn.model_selection import StratifiedKFold
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus.features.weights import weigh_tfidf
 
-FOLDS = 5
-FEWEST = 5  # documents a class for its labels to be judged
-SUREST = 0.1  # share of the documents of a class in which noise is read off
-_WORDS = 5  # words that are named for a class
+FOLDS = 5  # folds of the out-of-fold probabilities
+FEWEST = 5  # documents; labels of classes with fewer are not judged
+SUREST = 0.1  # share of the documents predicted as a class, most confident first, from which the noise is estimated
+_WORDS = 5  # words listed for a class
+# iterations of the logistic regression at most
 _ITERATIONS = 200
-_CONFIDENCE = 0.9  # of the interval, as for the accuracy to expect
+_CONFIDENCE = 0.9  # probability that the interval covers the true value, as for the expected accuracy
 
 
 @dataclass(frozen=True)
 class LabelDoubt:
-    """What speaks against labels.
+    """Source labels that are probably wrong, with the evidence.
 
-    ``rows`` are the documents whose label is doubtful, the most doubtful first; ``suggested`` is the class that each of
-    them probably has, and ``evidence`` the columns that speak for either (``for_label``, ``for_suggested``).
-
-    ``probabilities`` (documents × classes) are those of a classifier that has not seen the document, 0 for classes with
-    fewer than five documents. ``support`` is what speaks for each document's label against the strongest other class,
-    between 0 and 1, either in units of its mean probability among the documents that carry it; 1 for those that were
-    not judged.
-
-    ``noise`` is the share of wrong labels, ``low`` to ``high`` the interval of 90 % in which it should lie.
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_uncertain,)
+        Documents with an uncertain label, the most uncertain first.
+    suggested : ndarray of int, shape (n_uncertain,)
+        Class that each of these documents probably has.
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Out-of-fold probabilities; 0 for classes with fewer than five documents.
+    support : ndarray of shape (n_documents,)
+        Support for each document's label against the strongest other class, between 0 and 1. Both probabilities are
+        divided by the mean probability of their class among the documents with that label. 1 for documents that were
+        not judged.
+    noise : float
+        Estimated proportion of wrong labels.
+    low, high : float
+        Ends of the 90% interval of ``noise``.
+    evidence : list of dict
+        Per uncertain document: the columns that support its label (``for_label``) and those that support the suggested
+        class (``for_suggested``).
     """
 
     rows: np.ndarray
@@ -55,21 +66,22 @@ class LabelDoubt:
 def doubt_labels(
     counts: sp.csr_matrix, codes: np.ndarray, n_classes: int, *, random_state: int | None = 0
 ) -> LabelDoubt | None:
-    """Which labels are probably wrong, what they probably should be, and how many are wrong in all.
+    """Find labels that are probably wrong, suggest a class for each, and estimate the proportion of wrong labels.
 
     Parameters
     ----------
-    counts : CSR matrix of word counts
-    codes : ndarray of int
+    counts : CSR matrix of shape (n_documents, n_words)
+        Word counts.
+    codes : ndarray of int, shape (n_documents,)
         Class of each row.
     n_classes : int
     random_state : int or None
-        For the division into five folds.
+        Seed of the division into five folds.
 
     Returns
     -------
     LabelDoubt or None
-        None where fewer than two classes have five documents.
+        None if fewer than two classes have five documents.
 
     Examples
     --------
@@ -91,7 +103,8 @@ def doubt_labels(
     part, columns = _fit_folds(counts[judged], own, random_state)
     at_own = np.arange(len(own)), own
     thresholds = np.array([part[own == code, code].mean() for code in range(len(large))])
-    # In units of its threshold a class that is hard to tell, or swollen by wrong labels, is no louder than the others.
+    # Dividing by the threshold makes classes comparable: a difficult class, or one with many wrong labels, has lower
+    # probabilities throughout.
     relative = part / thresholds
     confident = np.where(part >= thresholds, relative, 0.0)
     confident[at_own] = relative[at_own]
@@ -119,12 +132,23 @@ def doubt_labels(
 
 
 def estimate_noise(probabilities: np.ndarray, codes: np.ndarray) -> tuple[float, float, float]:
-    """Share of wrong labels with an interval of 90 %.
+    """Estimate the proportion of wrong labels, with a 90% interval.
 
-    Where the classifier is surest, the first tenth of each class that it gives, it is hardly ever wrong, so a label
-    that contradicts it mostly is. Further down its own errors look the same: both together are the share that it
-    contradicts over all documents. Therefore the low end allows the surest tenth half as many errors of its own as the
-    whole, and the high end none.
+    The most confident tenth of the predictions of each class is hardly ever wrong, so a label that contradicts such a
+    prediction is probably wrong. Less confident predictions contradict labels also by errors of the classifier. The
+    rate of contradictions over all documents therefore includes both. The low end of the interval assumes that the most
+    confident tenth has half as many errors of the classifier as all documents; the high end assumes that it has none.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Out-of-fold probabilities.
+    codes : ndarray of int, shape (n_documents,)
+        Class of each row.
+
+    Returns
+    -------
+    noise, low, high : float
     """
     given = probabilities.argmax(axis=1)
     contradicted = given != codes
@@ -140,7 +164,7 @@ def estimate_noise(probabilities: np.ndarray, codes: np.ndarray) -> tuple[float,
 
 
 def _fit_folds(counts: sp.csr_matrix, codes: np.ndarray, random_state: int | None) -> tuple[np.ndarray, Any]:
-    """Probabilities of each row by models that have not seen it, and a function that names the columns behind them."""
+    """Return out-of-fold probabilities, and a function that lists the columns behind a prediction."""
     rows = weigh_tfidf(counts, sublinear=True)
     probabilities = np.zeros((len(codes), int(codes.max()) + 1))
     fold_of = np.zeros(len(codes), dtype=int)
@@ -150,6 +174,7 @@ def _fit_folds(counts: sp.csr_matrix, codes: np.ndarray, random_state: int | Non
         linear = LogisticRegression(max_iter=_ITERATIONS).fit(rows[train], codes[train])
         probabilities[test] = linear.predict_proba(rows[test])
         fold_of[test] = fold
+        # A binary model has one row of coefficients; give each class its own row.
         weights.append(np.vstack([-linear.coef_, linear.coef_]) if len(linear.coef_) == 1 else linear.coef_)
 
     def columns(row: int, label: int, suggested: int) -> dict[str, np.ndarray]:
@@ -166,8 +191,23 @@ def _fit_folds(counts: sp.csr_matrix, codes: np.ndarray, random_state: int | Non
 
 
 def review_table(rows: Sequence[dict], texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:
-    """Doubtful labels (rows of ``doubtful_labels``) with the texts, as columns; ``true_label`` is left to fill in."""
-    places = [row["document"] - 1 for row in rows]
+    """Return the uncertain labels with their texts as a table to correct.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Rows of the table ``doubtful_labels``.
+    texts : sequence of str
+        All source texts.
+    ids : sequence of str or None
+        Identifiers of the source texts.
+
+    Returns
+    -------
+    dict of str to list
+        Columns of the table; the column ``true_label`` is empty.
+    """
+    places = [row["document"] - 1 for row in rows]  # the table counts documents from 1
     table: dict[str, list] = {"document": [row["document"] for row in rows]}
     if ids is not None:
         table["id"] = [ids[place] for place in places]

@@ -1,4 +1,7 @@
-"""Documents of the target that nearly repeat a document of the source: by shared runs of words, never pair by pair."""
+"""Find target documents that nearly repeat a source document, by the runs of words that they share.
+
+Runs are sorted and merged, so no pair of documents is compared directly.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,30 @@ import numpy as np
 
 from isthmus._math.content import mixed_bits
 
-RUN = 8  # words; two people hardly write the same eight words in a row by chance
-SHARE = 0.5  # of a document's runs that must occur in the other one
-BOILERPLATE = 50  # a run in more source documents than this is a form or a signature, not a copy
+RUN = 8  # words; two authors hardly ever write the same eight words in a row by chance
+SHARE = 0.5  # share of a document's runs that must occur in the other document
+BOILERPLATE = 50  # source documents; a run in more of them is a form or a signature, not a copy
+# odd multiplier of the polynomial hash (2^64 divided by the golden ratio)
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndarray, np.ndarray]:
-    """Hashes of all runs of ``run`` words, and the document of each, every pair once; a shorter document is one run."""
+    """Return the hashes of all runs of ``run`` words, each with the document in which it occurs.
+
+    Parameters
+    ----------
+    tokens : sequence of ndarray of int
+        Word numbers of each document, in order.
+    run : int
+        Words of a run. A shorter document counts as one run.
+
+    Returns
+    -------
+    hashes : ndarray of uint64, shape (n_runs,)
+        Sorted; a run that a document repeats is returned once.
+    documents : ndarray of int, shape (n_runs,)
+        Row number of the document of each run.
+    """
     lengths = np.array([len(row) for row in tokens], dtype=np.int64)
     if not lengths.sum():
         return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
@@ -26,13 +45,14 @@ def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndar
     left = lengths[document] - place
     hashes = np.zeros(len(words), dtype=np.uint64)
     for offset in range(run):
-        # Horner: the hash is a polynomial in the words of the run; places past the document's end add nothing.
+        # Horner's rule: the hash is a polynomial in the words of the run. Positions after the document's end add
+        # nothing.
         inside = left > offset
         hashes *= _MULTIPLIER
         hashes[inside] += words[np.flatnonzero(inside) + offset]
     whole = (left >= run) | (place == 0)
     hashes, document = hashes[whole], document[whole]
-    order = np.argsort(hashes, kind="stable")  # documents stay in order within a hash, so repeats lie side by side
+    order = np.argsort(hashes, kind="stable")  # stable: documents stay in order within a hash, so repeats are adjacent
     hashes, document = hashes[order], document[order]
     fresh = np.concatenate([[True], (hashes[1:] != hashes[:-1]) | (document[1:] != document[:-1])])
     return hashes[fresh], document[fresh]
@@ -41,14 +61,23 @@ def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndar
 def near_duplicates(
     source_tokens: Sequence[np.ndarray], target_tokens: Sequence[np.ndarray], *, run: int = RUN, share: float = SHARE
 ) -> list[dict]:
-    """Target documents of whose runs of words at least ``share`` occur in one source document.
+    """List the target documents of which at least a ``share`` of the runs of words occurs in one source document.
 
-    Sorting and merging, so the cost grows with the number of words, not of pairs.
+    The cost grows with the number of words, not with the number of pairs of documents.
+
+    Parameters
+    ----------
+    source_tokens, target_tokens : sequence of ndarray of int
+        Word numbers of each document, in order, over one vocabulary.
+    run : int
+        Words of a run.
+    share : float
+        Proportion of the target document's runs that must occur in the source document.
 
     Returns
     -------
     list of dict
-        ``target`` and ``source`` (row numbers) and ``share``, one per target document, best match first.
+        ``target`` and ``source`` (row numbers) and ``share``, one row per target document, best match first.
 
     Examples
     --------
@@ -64,10 +93,11 @@ def near_duplicates(
     low = np.searchsorted(source_hash, target_hash, side="left")  # run_hashes sorts by hash
     high = np.searchsorted(source_hash, target_hash, side="right")
     n_runs = np.bincount(target_document, minlength=len(target_tokens))
-    # Whole short documents ("ok", "no comment") are copies all the same, however many there are: one match suffices.
+    # Short documents ("ok", "no comment") that occur in many source documents are copies, too. One match is enough.
     many = high - low > BOILERPLATE
     high = np.where(many & (n_runs[target_document] > 1), low, np.where(many, low + 1, high))
     width = high - low
+    # Enumerate all pairs of a target run and an equal source run without a Python loop.
     at = np.repeat(low - np.concatenate([[0], np.cumsum(width)[:-1]]), width) + np.arange(width.sum())
     n_source = len(source_tokens)
     pair, shared = np.unique(np.repeat(target_document, width) * n_source + source_document[at], return_counts=True)
