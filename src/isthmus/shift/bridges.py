@@ -340,7 +340,7 @@ def _ties(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> tuple[np.ndarr
 
 
 def _discoveries(z: np.ndarray, rate: float = 0.05) -> np.ndarray:
-    """Numbers of the words whose z is so low that at most ``rate`` of them are expected to be chance; lowest first."""
+    """Return the indices of words with a significantly low z, lowest first, at the false discovery rate ``rate``."""
     order = np.argsort(z, kind="stable")
     chance = ndtr(z[order])
     below = np.flatnonzero(chance <= rate * np.arange(1, len(z) + 1) / max(1, len(z)))
@@ -352,17 +352,29 @@ def _shares(X: sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
 
 
 def _log_odds(votes: np.ndarray, base: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log-odds of each class among documents with the word, less those among all documents; and their variance."""
+    """Return each class's log-odds given a word minus its log-odds among all documents, and the variance."""
     yes, no = votes + 0.5, votes.sum(axis=0) - votes + 0.5
     overall = np.log((base + 0.5) / (base.sum() - base + 0.5))
     return np.log(yes / no) - overall[:, None], 1 / yes + 1 / no
 
 
 def predicted_shares(source: sp.csr_matrix, codes: np.ndarray, target: sp.csr_matrix, n_classes: int) -> np.ndarray:
-    """Class shares that a source-only classifier would give the target, corrected for its known confusions.
+    """Estimate the target's class proportions with a source classifier, corrected for its confusions.
 
-    Solves q = Cᵀp for p ≥ 0, with q the predicted shares and C the confusion table on held-out source documents. Exact
-    only if the domains differ in nothing but the shares.
+    Solve q = Cᵀp for p ≥ 0, where q are the predicted proportions and C is the confusion table on held-out source
+    documents. The result is exact only if the domains differ in nothing but the class proportions.
+
+    Parameters
+    ----------
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
+    codes : ndarray of int, shape (n_source,)
+        Class of each source row.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
     """
     X, T = presence(source), presence(target)
     predicted = _shares(T, log_weights(X, codes, n_classes))

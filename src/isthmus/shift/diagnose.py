@@ -57,7 +57,7 @@ def measure_shift(
     ----------
     source_texts, target_texts : sequence of str
     source_labels : sequence
-        One label per source text; None, NaN or an empty string for an unlabelled text.
+        One label per source text; None for an unlabelled text.
     random_state : int or None
         Seed for folds, samples and halves.
     language : str

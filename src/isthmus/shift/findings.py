@@ -1,8 +1,8 @@
-"""From measures to findings: severity, a sentence with numbers, advice.
+"""Turn measures into findings: a severity, a sentence with numbers, and advice.
 
-Severity: 0 fine, 1 worth a look, 2 takes care, 3 do not transfer. No threshold was chosen by looking at target labels:
-each follows from what the figure means, and was checked on random halves of one corpus (where all must be fine) and on
-mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
+Severity: 0 fine, 1 worth a look, 2 caution, 3 do not transfer. No threshold was chosen by looking at target labels.
+Each follows from the meaning of its figure, and was checked on random halves of one corpus (where every finding must be
+fine) and on mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
 """
 
 from __future__ import annotations
@@ -19,33 +19,73 @@ from isthmus.shift.doubt import LabelDoubt
 from isthmus.shift.novelty import SEES_ENOUGH, Novelty, shows_its_worth, simulated_sentence
 
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
-# Lower ends of severity 1, 2, 3. Half the distance is about the share of the target that looks foreign: a fifth, three
-# fifths. By distance alone nothing is ever refused: any two products can be told apart, and labels still travel.
+# Proxy A-distances from which the severity is 1, 2, 3. Half the distance is about the share of the target that looks
+# foreign: a fifth, three fifths. The distance never forbids a transfer: any two products can be distinguished, and
+# labels still transfer.
 DISTANCE = (0.4, 1.2, np.inf)
-# Share of the target's running words that the source knows, against the same between halves of the source.
+# Shares of the target's running words that occur in the source, divided by the same share between halves of the source.
+# Severity is 1, 2, 3 below these values.
 KNOWN = (0.85, 0.5, 0.1)
-# Share of what tells classes apart that is left at the target's word frequencies; halves of one corpus gave 0.88 to 1.
+# Shares of the class information that is left at the target's word frequencies (``Carrying.share``). Severity is 1, 2,
+# 3 below these values; halves of one corpus gave 0.88 to 1.
 CARRIED = (0.85, 0.6, 0.25)
-FEW, VERY_FEW = 100, 20  # documents
-THINNABLE = 30  # target documents: in fewer, most words of the source are missing by chance alone
-SMALL_CLASS = 10  # documents
-MOVED_SHARE = 0.15  # difference of a class's share between source and target that is worth a look
-DUPLICATES = 0.05  # share of the target
-NOISY, VERY_NOISY = 0.05, 0.1  # share of wrong source labels: by the estimate, and by its low end
-TOPICAL, NOT_TOPICAL = 0.3, 0.05  # adjusted Rand index of clusters and labels
-_SHOWN = 8
+FEW, VERY_FEW = 100, 20  # documents; below these, the severity is 1 and 2
+THINNABLE = 30  # target documents; in fewer, most words of the source are missing by chance
+SMALL_CLASS = 10  # documents; smaller classes are reported
+MOVED_SHARE = 0.15  # difference of a class's proportion between source and target that is reported
+DUPLICATES = 0.05  # share of target documents that repeat a source document, from which the severity is 1
+# proportions of wrong source labels: the estimate from which severity is 1, the low end from which it is 2
+NOISY, VERY_NOISY = 0.05, 0.1
+# adjusted Rand index of clusters and labels, from which labels are topics and below which they are not
+TOPICAL, NOT_TOPICAL = 0.3, 0.05
+_SHOWN = 8  # words listed in a sentence
 
 
 def finding(severity: int, topic: str, sentence: str, advice: str, **values: Any) -> dict:
+    """Return a row of the table of findings.
+
+    Parameters
+    ----------
+    severity : int
+        0 to 3.
+    topic, sentence, advice : str
+    **values
+        Figures behind the sentence.
+
+    Returns
+    -------
+    dict
+    """
     return {"severity": severity, "topic": topic, "finding": sentence, "advice": advice, "values": values}
 
 
 def percent(share: float) -> str:
-    """``12 %``, with a digit more below ten per cent."""
+    """Format a share: ``12 %``, with one decimal below ten per cent.
+
+    Parameters
+    ----------
+    share : float
+
+    Returns
+    -------
+    str
+    """
     return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
 
 
 def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> dict:
+    """Report whether there are enough documents.
+
+    Parameters
+    ----------
+    n_source, n_labelled, n_target, empty : int
+        Numbers of source documents, of source documents with a label, of target documents, and of target documents
+        without a word.
+
+    Returns
+    -------
+    dict
+    """
     least = min(n_labelled, n_target)
     severity = 2 if least < VERY_FEW else 1 if least < FEW else 0
     sentence = (
@@ -64,6 +104,21 @@ def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> d
 
 
 def language_finding(source: dict[str, float], target: dict[str, float], known: float, vectors: bool = False) -> dict:
+    """Report the languages of both sides.
+
+    Parameters
+    ----------
+    source, target : dict of str to float
+        Shares of the languages, the largest first.
+    known : float
+        Share of the target's running words that occur in the source.
+    vectors : bool
+        Whether text vectors transfer labels, too. Two languages then do not forbid a transfer.
+
+    Returns
+    -------
+    dict
+    """
     values = {"source": source, "target": target}
     shown = [_mixture(shares) for shares in (source, target)]
     if not source or not target:
@@ -93,8 +148,21 @@ def _mixture(shares: dict[str, float]) -> str:
 
 
 def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
+    """Report how many of the target's words occur in the source.
+
+    Parameters
+    ----------
+    overlap : dict
+        Result of :func:`isthmus.shift.vocabulary_overlap`.
+    halves : float
+        ``tokens_known`` between random halves of the source.
+
+    Returns
+    -------
+    dict
+    """
     known = overlap["tokens_known"]
-    ratio = known / halves if halves > 0 else known  # halves of a handful of documents may share nothing
+    ratio = known / halves if halves > 0 else known  # halves of a few documents may share no word
     severity = _grade(ratio, KNOWN) if overlap["shared_types"] else 3
     sentence = (
         f"The source knows {overlap['shared_types']:,} of {plural(int(overlap['target_types']), 'target word')}: "
@@ -117,6 +185,17 @@ def _grade(value: float, bounds: Sequence[float]) -> int:
 
 
 def distance_finding(measured: dict[str, float]) -> dict:
+    """Report how easily a classifier distinguishes the domains.
+
+    Parameters
+    ----------
+    measured : dict
+        Result of :func:`isthmus.shift.proxy_a_distance`.
+
+    Returns
+    -------
+    dict
+    """
     distance = measured["distance"]
     if np.isnan(distance):
         sentence = f"Too few documents ({measured['documents']:,} on the smaller side) to tell the domains apart."
@@ -139,6 +218,17 @@ def distance_finding(measured: dict[str, float]) -> dict:
 
 
 def divergence_finding(measured: dict[str, float]) -> dict:
+    """Report how much the word frequencies differ.
+
+    Parameters
+    ----------
+    measured : dict
+        Result of :func:`isthmus.shift.word_divergence`.
+
+    Returns
+    -------
+    dict
+    """
     kl, halves = measured["kl"], measured["kl_halves"]
     if np.isnan(kl):
         return finding(0, "divergence", "Too few words to compare their frequencies.", "None.", **measured)
@@ -150,6 +240,19 @@ def divergence_finding(measured: dict[str, float]) -> dict:
 
 
 def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
+    """Report how well classes can be distinguished at the target's word frequencies.
+
+    Parameters
+    ----------
+    measured : Carrying or None
+        Result of :func:`isthmus.shift.vocabulary_transfer`.
+    n_target : int
+        Number of target documents.
+
+    Returns
+    -------
+    dict
+    """
     topic = "what carries over"
     if measured is None:
         return finding(1, topic, "Fewer than two classes have five documents or more.", "Label more source documents.")
@@ -173,6 +276,7 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
         "Much of what tells the classes apart is missing in the target: use a method that adapts, and review.",
         "What tells the classes apart in the source hardly occurs in the target: do not transfer.",
     )[severity]
+    # With few target documents most words are missing by chance, so the figure must not forbid a transfer.
     if n_target < THINNABLE and severity:
         severity = 1
         advice = (
@@ -183,6 +287,20 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
 
 
 def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.ndarray | None) -> dict:
+    """Report the class proportions of the source, and a rough estimate for the target.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    sizes : ndarray of int, shape (n_classes,)
+        Source documents of each class.
+    target_shares : ndarray of shape (n_classes,) or None
+        Estimated class proportions of the target.
+
+    Returns
+    -------
+    dict
+    """
     shares = sizes / sizes.sum()
     smallest, largest = int(sizes.argmin()), int(sizes.argmax())
     values: dict[str, Any] = {"source": {str(c): round(float(s), 4) for c, s in zip(classes, shares, strict=True)}}
@@ -211,6 +329,17 @@ def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.nd
 
 
 def pivot_finding(pivots: list[dict]) -> dict:
+    """Report the words that are frequent on both sides.
+
+    Parameters
+    ----------
+    pivots : list of dict
+        Result of :func:`isthmus.shift.pivot_table`.
+
+    Returns
+    -------
+    dict
+    """
     names = ", ".join(f"{row['word']} ({row['class']})" for row in pivots[:_SHOWN])
     if not pivots:
         return finding(
@@ -228,6 +357,17 @@ def pivot_finding(pivots: list[dict]) -> dict:
 
 
 def moved_finding(moved: list[dict]) -> dict:
+    """Report the words that occur with another class in the target.
+
+    Parameters
+    ----------
+    moved : list of dict
+        Result of :func:`isthmus.shift.class_shifted_words`.
+
+    Returns
+    -------
+    dict
+    """
     if not moved:
         return finding(
             0, "moved words", "No word is clearly used with another class in the target.",
@@ -244,6 +384,19 @@ def moved_finding(moved: list[dict]) -> dict:
 
 
 def target_only_finding(words: list[dict], share: float) -> dict:
+    """Report the words that do not occur in the source.
+
+    Parameters
+    ----------
+    words : list of dict
+        ``word`` and ``target`` (documents), the most frequent first.
+    share : float
+        Share of the target's running words that do not occur in the source.
+
+    Returns
+    -------
+    dict
+    """
     if not words:
         sentence = "No word of two or more target documents is unknown to the source."
         return finding(0, "target-only words", sentence, "None.", share=share)
@@ -259,6 +412,19 @@ def target_only_finding(words: list[dict], share: float) -> dict:
 
 
 def duplicate_finding(found: list[dict], n_target: int) -> dict:
+    """Report target documents that repeat source documents.
+
+    Parameters
+    ----------
+    found : list of dict
+        Result of :func:`isthmus.shift.near_duplicates`.
+    n_target : int
+        Number of target documents.
+
+    Returns
+    -------
+    dict
+    """
     share = len(found) / n_target
     if not found:
         return finding(0, "near-duplicates", "No target document repeats a source document.", "None.", count=0)
@@ -271,9 +437,20 @@ def duplicate_finding(found: list[dict], n_target: int) -> dict:
 
 
 def group_finding(facts: dict[str, float] | None) -> dict:
+    """Report whether the labels are the groups that the documents form.
+
+    Parameters
+    ----------
+    facts : dict of str to float or None
+        Result of :func:`isthmus.shift.groups.group_facts`.
+
+    Returns
+    -------
+    dict
+    """
     if facts is None:
         return finding(0, "groups", "Too few documents per class to look for groups.", "None.")
-    agreement = round(facts["agreement"], 2) + 0.0  # no minus before a zero
+    agreement = round(facts["agreement"], 2) + 0.0  # adding zero turns −0.0 into 0.0
     sentence = (
         f"Clusterability of the target {facts['clusterability']:.3f} (words shuffled: {facts['shuffled']:.3f}); in the "
         f"source, clusters agree with the labels by {agreement:.2f} (adjusted Rand index; 0 chance, 1 same)."
@@ -291,7 +468,17 @@ def group_finding(facts: dict[str, float] | None) -> dict:
 
 
 def doubt_finding(doubt: LabelDoubt | None) -> dict:
-    """Source labels that are probably wrong, and how many there are in all."""
+    """Report the source labels that are probably wrong, and the estimated proportion of wrong labels.
+
+    Parameters
+    ----------
+    doubt : LabelDoubt or None
+        Result of :func:`isthmus.shift.doubt_labels`.
+
+    Returns
+    -------
+    dict
+    """
     topic = "source labels"
     if doubt is None:
         return finding(0, topic, "Too little is known about the classes to judge single labels.", "None.")
@@ -313,7 +500,13 @@ def doubt_finding(doubt: LabelDoubt | None) -> dict:
 
 
 def withhold_methods(rows: list[dict]) -> None:
-    """Where labels should not be transferred, no finding recommends a method for it: replace such advice, in place."""
+    """Replace advice that recommends a method, in place, because labels should not be transferred.
+
+    Parameters
+    ----------
+    rows : list of dict
+        Findings.
+    """
     for row in rows:
         graded = row["topic"] in ("vocabulary", "what carries over") and row["severity"] in (1, 2)
         if row["values"] and (graded or row["topic"] == "groups"):
@@ -321,7 +514,18 @@ def withhold_methods(rows: list[dict]) -> None:
 
 
 def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None) -> dict:
-    """Groups of the target that belong to none of the source's classes, and what the search for them is worth."""
+    """Report groups of the target that belong to no source class, and how reliable the search for them is.
+
+    Parameters
+    ----------
+    novelty : Novelty
+    simulated : dict of str to float or None
+        Result of :func:`isthmus.shift.novelty.simulate_on_source`.
+
+    Returns
+    -------
+    dict
+    """
     worth = f" {simulated_sentence(simulated)}".rstrip()
     figures = {name: simulated[name] for name in ("power", "false_alarm")} if simulated else {}
     look = "read the first 20 documents of isthmus ask, or look at the groups of isthmus cluster."
@@ -356,7 +560,8 @@ def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None)
 # -- Source and target in two languages: when that is so, and what it means for labels
 
 
-# Languages whose readers follow each other, and which short texts do not hold apart: no two languages for our purpose.
+# Groups of languages whose readers understand each other and which cannot be distinguished in short texts. Each group
+# counts as one language.
 _NEIGHBOURS = (
     {"bs", "hr", "sr"},
     {"da", "no", "sv"},
@@ -366,22 +571,33 @@ _NEIGHBOURS = (
     {"af", "nl"},
     {"bg", "mk"},
 )
-_FEWEST = 3  # documents of a side, below which nothing is said
+_FEWEST = 3  # documents; no warning if a side has fewer
 
 
 def two_languages(
     source_texts: Sequence[str], target_texts: Sequence[str], *, in_order: bool = False
 ) -> tuple[str, str] | None:
-    """Main languages of both sides where most of the target is in no language of the source; else None.
+    """Return the main languages of both sides if most of the target is in no language of the source.
 
-    ``in_order`` as for :func:`isthmus.features.languages.spread_sample`.
+    Parameters
+    ----------
+    source_texts, target_texts : sequence of str
+    in_order : bool
+        See :func:`isthmus.features.languages.spread_sample`.
+
+    Returns
+    -------
+    tuple of (str, str) or None
+        None if both sides share a language, or if a language is not known.
     """
     if min(len(source_texts), len(target_texts)) < _FEWEST:
         return None
+    # A quick check for the most frequent case.
     if plainly_english(source_texts, in_order=in_order) and plainly_english(target_texts, in_order=in_order):
         return None
     source = guess_languages(source_texts, in_order=in_order)
     target = guess_languages(target_texts, in_order=in_order)
+    # languages of a few quotations are not languages of the source
     known = {name for name, share in source.items() if share >= 0.05}
     for group in _NEIGHBOURS:
         if group & known:
@@ -396,9 +612,20 @@ def two_languages(
 def warn_of_two_languages(
     source_texts: Sequence[str], target_texts: Sequence[str], *, vectors: bool = False, in_order: bool = False
 ) -> bool:
-    """Warn where source and target are in two languages; whether they are.
+    """Warn if source and target are in two languages.
 
-    ``vectors``: vectors of meaning, which may join languages, take part. ``in_order`` as for :func:`two_languages`.
+    Parameters
+    ----------
+    source_texts, target_texts : sequence of str
+    vectors : bool
+        Whether text vectors, which may join languages, transfer labels, too.
+    in_order : bool
+        See :func:`isthmus.features.languages.spread_sample`.
+
+    Returns
+    -------
+    bool
+        True if source and target are in two languages.
     """
     pair = two_languages(source_texts, target_texts, in_order=in_order)
     if pair is None:

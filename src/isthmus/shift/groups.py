@@ -1,4 +1,4 @@
-"""Do the documents fall into groups, are the labels those groups, and would a source match them?"""
+"""Measure whether documents form groups, whether labels are these groups, and how well the groups of domains match."""
 
 from __future__ import annotations
 
@@ -18,28 +18,39 @@ from isthmus._progress import progress
 from isthmus.features.weights import document_frequency, weigh_tfidf
 from isthmus.shift.vocabulary import sample_filled
 
-# -- Clusterability of a target, matchability of a source and a target (section VI of the paper)
-# With gold labels of the target the figures are the paper's; without them, clusters found by plain k-means stand in for
-# the gold groups.
+# -- Clusterability of a target, matchability of a source and a target (section VI of the paper). With the target's true
+# labels the figures are those of the paper. Without them, clusters by k-means replace the true groups.
 
 
 @dataclass(frozen=True)
 class Matchability:
-    """How plainly groups and clusters find each other; 0 to 1 for similarities that are not negative."""
+    """How clearly groups and clusters match each other, from 0 to 1 for similarities that are not negative."""
 
-    # mean lead of the best over the second-best similarity, over target clusters and over source groups
+    # mean difference between the best and the second-best similarity, over target clusters and over source groups
     target_side: float
     source_side: float
 
     @property
     def both(self) -> float:
+        """Mean of both sides."""
         return (self.target_side + self.source_side) / 2.0
 
 
 def clusterability(X: sp.csr_matrix, labels: np.ndarray) -> float:
-    """Cab(T|C), from -1 to 1: mean of sim(document, own centre) − max sim(document, other centre), equation (4).
+    """Return Cab(T|C), from −1 to 1: mean of sim(document, own centre) − max sim(document, other centre), equation (4).
 
-    With gold groups an upper bound on what k-means can find.
+    With the true groups it is an upper bound on the result of k-means.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_documents, n_terms)
+    labels : ndarray of int, shape (n_documents,)
+        Group of each row, counted from 0.
+
+    Returns
+    -------
+    float
+        0 if there is only one group.
     """
     labels = np.asarray(labels)
     n_groups = int(labels.max()) + 1
@@ -55,9 +66,16 @@ def clusterability(X: sp.csr_matrix, labels: np.ndarray) -> float:
 
 
 def matchability(similarity: np.ndarray) -> Matchability:
-    """Mab of both sides from cross-domain similarities, target clusters × source groups.
+    """Return Mab of both sides from cross-domain similarities.
 
-    Where there is only one to choose from, the second best counts as 0.
+    Parameters
+    ----------
+    similarity : ndarray of shape (n_target_clusters, n_source_groups)
+
+    Returns
+    -------
+    Matchability
+        If there is only one cluster or group to choose from, its second-best similarity counts as 0.
     """
     similarity = np.asarray(similarity, dtype=np.float64)
     return Matchability(_mean_lead(similarity), _mean_lead(similarity.T))
@@ -70,16 +88,40 @@ def _mean_lead(rows: np.ndarray) -> float:
 
 
 def cross_clusterability(alone: float, match: Matchability, guidance: float = 0.5) -> float:
-    """Cab(T|Cs, Ct) = α·Cab + (1 − α)·Mab, equation (5)."""
+    """Return Cab(T|Cs, Ct) = α·Cab + (1 − α)·Mab, equation (5), with 1 − α = ``guidance``.
+
+    Parameters
+    ----------
+    alone : float
+        Clusterability of the target.
+    match : Matchability
+    guidance : float
+
+    Returns
+    -------
+    float
+    """
     return (1.0 - guidance) * alone + guidance * match.both
 
 
-LARGEST = 1_000  # documents a side that are clustered; more are sampled
-_STARTS = 2
+LARGEST = 1_000  # documents of a side that are clustered; larger sides are sampled
+_STARTS = 2  # starts of k-means
 
 
 def shuffle_words(X: sp.csr_matrix, *, random_state: int | None = 0) -> sp.csr_matrix:
-    """The same words dealt out anew: lengths of documents and frequencies of words stay, company does not."""
+    """Distribute the same words over the documents at random.
+
+    Document lengths and word frequencies do not change; the words of a document no longer belong together.
+
+    Parameters
+    ----------
+    X : CSR matrix of shape (n_documents, n_words)
+    random_state : int or None
+
+    Returns
+    -------
+    CSR matrix of shape (n_documents, n_words)
+    """
     rng = np.random.default_rng(random_state)
     order = rng.permutation(len(X.indices))
     dealt = sp.csr_matrix((X.data[order], X.indices[order], X.indptr.copy()), shape=X.shape)
@@ -96,10 +138,27 @@ def group_facts(
     largest: int = LARGEST,
     random_state: int | None = 0,
 ) -> dict[str, float] | None:
-    """``clusterability`` of the target, that of ``shuffled`` words, and ``agreement`` of source clusters and labels.
+    """Compare the clusters of the documents with chance and with the labels.
 
-    k-means on tf-idf rows finds as many clusters as there are classes. Shuffled words show how far clusters stand apart
-    by chance. None where there are fewer documents than four per class.
+    k-means on tf-idf rows finds as many clusters as there are classes. Shuffled words show how clearly clusters are
+    separated by chance.
+
+    Parameters
+    ----------
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
+    codes : ndarray of int, shape (n_source,)
+        Class of each source row.
+    n_classes : int
+    largest : int
+        Documents of a side that are clustered; larger sides are sampled.
+    random_state : int or None
+
+    Returns
+    -------
+    dict of str to float or None
+        ``clusterability`` of the target, ``shuffled`` (clusterability of shuffled words) and ``agreement`` (adjusted
+        Rand index of source clusters and labels). None if a side has fewer than four documents per class.
     """
     rng = np.random.default_rng(random_state)
     rows_source, rows_target = (sample_filled(side, largest, rng) for side in (source, target))
@@ -118,9 +177,20 @@ def group_facts(
 
 
 def quiet_kmeans(X: Any, n_clusters: int, **settings: Any) -> np.ndarray:
-    """Clusters of rows, without scikit-learn's warning where there are fewer distinct rows than clusters.
+    """Cluster rows without scikit-learn's warning about fewer distinct rows than clusters.
 
-    In one thread: further ones would mostly turn in circles, waiting for it, and sums would depend on their number.
+    k-means runs in one thread: more threads would mostly wait for each other, and sums would depend on their number.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n_documents, n_features)
+    n_clusters : int
+    **settings
+        Parameters of :class:`sklearn.cluster.KMeans`.
+
+    Returns
+    -------
+    ndarray of int, shape (n_documents,)
     """
     with warnings.catch_warnings(), threadpool_limits(1, user_api="openmp"):
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -1,13 +1,14 @@
-"""Groups of target documents that belong to none of the source's classes.
+"""Find groups of target documents that belong to none of the source's classes.
 
-Both collections are put into one space: latent semantic analysis of their words, and other vectors where there are any.
-The target's documents settle at the source's classes alone (the *known* fit) and with a further centre that may lie
-anywhere. A group that belongs to no class shows in five ways: the further centre explains much that the classes do not
-(``gain``), a second one would explain much less (``second_gain``), its direction is that of no class (``similarity``),
-the classes stay where they were without it (``matched``), and its documents have neighbours of many classes in the
-source, as documents of a known class have once the class is left out (``mixed``).
+Both collections are projected into one space: latent semantic analysis of their words, plus text vectors if available.
+The target's documents are clustered twice: around the source's classes only (the *known* fit), and around the classes
+and one extra centre that may lie anywhere. Five figures show that the extra group belongs to no class. The extra centre
+explains much that the classes do not (``gain``). A second extra centre would explain much less (``second_gain``). The
+direction of the group differs from that of every class (``similarity``). The classes match their documents as well as
+without it (``matched``). Its documents have source neighbours of many classes, like documents of a known class whose
+class is left out (``mixed``).
 
-Each side is centred on the mean of its *class means*, so that moved class shares do not pass for new groups. Cosines
+Each side is centred on the mean of its *class means*, so that label shift does not look like a new group. Cosines
 between groups are corrected for chance, so that 30 short texts can be compared with 3,000 long ones.
 """
 
@@ -30,48 +31,51 @@ from isthmus._math.rows import group_sums, unit_rows
 from isthmus._math.samples import wilson_ends
 from isthmus.shift.groups import quiet_kmeans
 
-DIRECTIONS = 40
-ANCHOR = 0.5  # weight of the source's class in a settled centre
-ROUNDS = 12
-FEWEST = 60  # documents of a side below which no group is looked for
-SMALLEST, LARGEST = 0.04, 0.45  # share of the target a new group may have
-MOST_GROUPS = 3
-SEES_ENOUGH = 0.5  # of the classes left out of the source; a test that finds fewer says little
-MATCHED = 0.35  # mean likeness of groups and their own classes; below it they cannot be compared
-# A group is announced where all figures of one of three cases hold: it is unlike every class, stands out from further
-# groups and is disputed; or it is less unlike and stands out less, but is most disputed; or nobody disputes it, but it
-# is as far from the classes as they are from each other. Set on plain and spoilt pairs of many corpora, web pages among
-# them; docs/measured/trust.md says what that is worth.
+DIRECTIONS = 40  # dimensions of the latent space
+ANCHOR = 0.5  # weight of the source's class in the centre of its target documents
+ROUNDS = 12  # iterations of the clustering at most
+FEWEST = 60  # documents; no search if a side has fewer
+SMALLEST, LARGEST = 0.04, 0.45  # smallest and largest share of the target in a new group
+MOST_GROUPS = 3  # groups reported at most
+SEES_ENOUGH = 0.5  # share of the left-out source classes that the test must find to be reliable
+MATCHED = 0.35  # mean similarity of groups and their classes (cosine); below it groups cannot be compared with classes
+# A group is reported if all figures of one of three cases hold. (1) It differs from every class, is clearly stronger
+# than the next group, and classifiers disagree about it. (2) It differs less and is less strong, but classifiers
+# disagree most. (3) Classifiers need not disagree, but it is as far from the classes as they are from each other.
+# Limits of the figures of is_novel, fitted on unchanged and corrupted pairs of many corpora, web pages among them;
+# docs/measured/trust.md reports the error rates.
 CASES = (
     {"unlike": 0.3, "stands_out": 0.3, "disputed": -0.15},
     {"unlike": 0.5, "stands_out": 0.15, "disputed": -0.33},
     {"unlike": 0.2, "stands_out": 0.2, "distinct": 1.2},
 )
-# What every group after the first must pass, and the first beside two classes only: their directions are opposite, so
-# that anything off this one axis is unlike both.
+# Limits for every group after the first, and for the first group with only two classes: two classes have opposite
+# directions, so anything off this axis differs from both.
 FURTHER = ({"unlike": 0.3, "stands_out": 0.3, "disputed": -0.33},)
-# How much purer the neighbours of a new group may be than those of left-out classes. Set by `isthmus bench tune trust`
-# (study groups): within it, asking every group finds more missing classes than asking the strongest, at no more alarms.
+# Largest difference of neighbour purity between a new group and left-out classes. Fitted by `isthmus bench tune trust`
+# (study groups): up to this value, testing all groups finds more missing classes than testing the strongest group, with
+# no more false alarms.
 MIXED = 0.02
-NEIGHBOURS = 5  # source documents that a target document is compared with
-SAME = 0.9  # groups that share this much of their documents are one
-_FLOOR = 1e-4
-_LEFT_OUT_AT_MOST = 4  # classes that are left out in turn
-_BLOCK = 512  # target rows that are compared with a class at a time
-_SIMULATED = 600  # source documents that take part in that
+NEIGHBOURS = 5  # source documents of each class with which a target document is compared
+SAME = 0.9  # groups with at least this overlap (shared documents / all documents of both) are one group
+_FLOOR = 1e-4  # smallest divisor of similarities
+_LEFT_OUT_AT_MOST = 4  # classes that are left out in turn at most
+_BLOCK = 512  # target rows compared with a class at a time, to limit memory
+_SIMULATED = 600  # source documents in the simulation
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Target documents settled at the classes and at further centres."""
+    """Target documents clustered around the classes and extra centres."""
 
-    places: np.ndarray  # centre of each target document
+    places: np.ndarray  # index of each target document's centre
     similarity: np.ndarray  # target documents × centres
     centres: np.ndarray
     target_mean: np.ndarray
 
     @property
     def last_group(self) -> np.ndarray:
+        """Mask of the documents of the last centre."""
         return self.places == len(self.centres) - 1
 
     @property
@@ -82,42 +86,50 @@ class Fit:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two collections in one space, with what plain classifiers say about the target."""
+    """Two collections in one space, with the predictions of simple classifiers for the target."""
 
     source: np.ndarray  # unit rows in the common space
     target: np.ndarray
     codes: np.ndarray  # class of each source row
     classes: np.ndarray
-    # class of each target row by a linear classifier, by naive Bayes, and settled at the source's classes
+    # class of each target row by a linear classifier, by naive Bayes, and by clustering around the source's classes
     plain_codes: np.ndarray
-    matched: float  # mean likeness of the settled groups to their own classes: 1 the same direction, 0 unrelated
-    # similarity of the words of each target row to its nearest source rows of each class, the nearest first
+    matched: float  # mean cosine between the clusters and their classes: 1 the same direction, 0 unrelated
+    # similarity of each target row to its nearest source rows of each class, the nearest first
     nearest: np.ndarray
 
     @property
     def consensus(self) -> np.ndarray:
-        """Per target row: share of the pairs of plain classifiers that agree."""
+        """Per target row, the share of pairs of classifiers that agree."""
         first, second, third = self.plain_codes
         return ((first == second).astype(float) + (first == third) + (second == third)) / 3
 
     @cached_property
     def purities(self) -> np.ndarray:
-        """Per target row: :func:`purity` of its neighbours in the source."""
+        """Per target row, the :func:`purity` of its neighbours in the source."""
         return purity(self.nearest)
 
 
 @dataclass(frozen=True)
 class NovelGroup:
-    name: str  # its three most typical words
-    words: list[str]  # its ten most typical words, the most typical first
-    size: int  # documents in it
-    share: float  # its share of the target, with a 95 % interval
+    """A group of target documents that belongs to no class."""
+
+    name: str  # three most typical words
+    words: list[str]  # ten most typical words, the most typical first
+    size: int  # number of documents
+    share: float  # share of the target, with a 95% interval
     low: float
     high: float
-    nearest_class: str  # the class it resembles most
-    similarity: float  # to that class: 1 the same direction, 0 unrelated
+    nearest_class: str  # most similar class
+    similarity: float  # cosine with that class: 1 the same direction, 0 unrelated
 
     def to_dict(self) -> dict[str, Any]:
+        """Return a row of the table of groups.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "group": self.name,
             "words": ", ".join(self.words),
@@ -132,15 +144,28 @@ class NovelGroup:
 
 @dataclass(frozen=True)
 class Novelty:
-    groups: list[NovelGroup]  # those announced
-    membership: np.ndarray = field(repr=False)  # per target row the number of its group, -1 for none
-    # the figures behind the decision about the strongest candidate; empty where none was looked for
+    """Result of the search for groups that belong to no class."""
+
+    groups: list[NovelGroup]  # reported groups
+    membership: np.ndarray = field(repr=False)  # per target row the index of its group, −1 for none
+    # figures of the strongest candidate group; empty if there was no search
     facts: dict[str, float] = field(default_factory=dict)
-    learner: LinearSVC | None = field(default=None, repr=False)  # assigns further rows; see :meth:`assign`
+    learner: LinearSVC | None = field(default=None, repr=False)  # assigns more rows to groups, see :meth:`assign`
     n_classes: int = 0
-    numbers: list[int] | None = None  # of the groups as the learner knows them, where others were settled
+    numbers: list[int] | None = None  # group numbers of the learner, after groups were removed
 
     def assign(self, rows: sp.csr_matrix) -> np.ndarray:
+        """Assign more rows to the groups.
+
+        Parameters
+        ----------
+        rows : CSR matrix of shape (n_rows, n_words)
+
+        Returns
+        -------
+        ndarray of int, shape (n_rows,)
+            Index of the group, −1 for none.
+        """
         if self.learner is None or not self.groups:
             return np.full(rows.shape[0], -1)
         places = self.learner.predict(rows) - self.n_classes
@@ -150,9 +175,16 @@ class Novelty:
         return found
 
     def without(self, settled: np.ndarray) -> Novelty:
-        """The same without documents that have a class now (``settled``, per target row).
+        """Return the result without documents that have a class now.
 
-        A group goes with most of its documents.
+        Parameters
+        ----------
+        settled : ndarray of bool, shape (n_target,)
+            Documents that have a class now. A group is removed if most of its documents have one.
+
+        Returns
+        -------
+        Novelty
         """
         membership = np.full(len(self.membership), -1)
         kept: list[int] = []
@@ -167,9 +199,23 @@ class Novelty:
 def settle(
     source: np.ndarray, codes: np.ndarray, target: np.ndarray, starts: Sequence[np.ndarray] = (), anchor: float = ANCHOR
 ) -> Fit | None:
-    """Target documents at the source's classes and at further centres that begin at ``starts``.
+    """Cluster target documents around the source's classes and extra centres.
 
-    None where one of these loses its documents.
+    Parameters
+    ----------
+    source : ndarray of shape (n_source, n_dimensions)
+    codes : ndarray of int, shape (n_source,)
+        Class of each source row.
+    target : ndarray of shape (n_target, n_dimensions)
+    starts : sequence of ndarray of shape (n_dimensions,)
+        Initial positions of the extra centres.
+    anchor : float
+        Weight of the source's class in its centre.
+
+    Returns
+    -------
+    Fit or None
+        None if an extra centre has fewer than three documents.
     """
     means = class_means(source, codes)
     known, extra = len(means), len(starts)
@@ -187,6 +233,7 @@ def settle(
         if extra and counts[known:].min() < 3:
             return None
         found = group_sums(target, places, known + extra) / np.maximum(counts, 1)[:, None]
+        # A class with hardly any target documents stays where the source has it.
         filled = counts[:known] >= 3
         centre = found[:known].mean(axis=0) if filled.all() else target.mean(axis=0)
         settled = unit_rows(anchor * anchors + (1 - anchor) * unit_rows(found[:known] - centre))
@@ -195,9 +242,10 @@ def settle(
 
 
 def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """Cosine of each row's direction from the centre with each unit direction; ``squares`` are the rows' own.
+    """Return the cosine between each row's direction from the centre and each unit direction.
 
-    Multiplied out, so that no moved copy of the rows is made.
+    ``squares`` are the squared lengths of the rows. The product is expanded, so that no centred copy of the rows is
+    needed.
     """
     products = rows @ np.vstack([directions, centre]).T
     lengths = np.sqrt(np.maximum(squares - 2 * products[:, -1] + centre @ centre, 0.0))
@@ -205,16 +253,36 @@ def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directio
 
 
 def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return the mean of the rows of each class.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_dimensions)
+    codes : ndarray of int, shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_dimensions)
+    """
     return group_sums(rows, codes, codes.max() + 1) / np.bincount(codes)[:, None]
 
 
 def corrected_cosine(
     first: np.ndarray, second: np.ndarray, first_centre: np.ndarray, second_centre: np.ndarray
 ) -> float:
-    """Cosine of two groups' directions from their centres, with lengths estimated without the chance in the samples.
+    """Return the cosine between the directions of two groups from their centres, corrected for chance.
 
-    The squared length of a mean of n rows is too large by the rows' variance over n. Cut to −1…1; 0 where a group has
-    no direction beyond chance.
+    The squared length of a mean of n rows is too large by the rows' variance over n; this excess is subtracted.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_rows, n_dimensions)
+    first_centre, second_centre : ndarray of shape (n_dimensions,)
+
+    Returns
+    -------
+    float
+        Clipped to −1…1; 0 if a group has no direction beyond chance.
     """
     directions, lengths = [], []
     for rows, centre in ((first, first_centre), (second, second_centre)):
@@ -228,7 +296,18 @@ def corrected_cosine(
 
 
 def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarray]:
-    """Means of small clusters of the target: where a further centre may begin."""
+    """Return the means of small clusters of the target, at which an extra centre may start.
+
+    Parameters
+    ----------
+    target : ndarray of shape (n_target, n_dimensions)
+    n_classes : int
+    seed : int
+
+    Returns
+    -------
+    list of ndarray of shape (n_dimensions,)
+    """
     n_clusters = min(2 * n_classes + 2, max(2, len(target) // 15))
     centred = unit_rows(target - target.mean(axis=0))
     places = quiet_kmeans(centred, n_clusters, n_init=1, random_state=seed)
@@ -236,7 +315,23 @@ def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarr
 
 
 def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float, Fit]]:
-    """Further centres beside the ``fixed`` ones, each with its gain, the largest gain first; no two nearly the same."""
+    """Find extra centres in addition to the fixed ones; no two have nearly the same documents.
+
+    Parameters
+    ----------
+    source : ndarray of shape (n_source, n_dimensions)
+    codes : ndarray of int, shape (n_source,)
+    target : ndarray of shape (n_target, n_dimensions)
+    starts : sequence of ndarray of shape (n_dimensions,)
+        Positions at which an extra centre may start.
+    fixed : sequence of ndarray of shape (n_dimensions,)
+        Extra centres that were found before.
+
+    Returns
+    -------
+    list of (float, Fit)
+        Gain and fit of each centre, the largest gain first.
+    """
     base = settle(source, codes, target, fixed)
     if base is None:
         return []
@@ -257,19 +352,43 @@ def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float,
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> float:
-    """Documents that two groups share, of those that either has."""
+    """Return the share of shared documents among the documents of two groups."""
     return float(np.sum(one & other) / np.sum(one | other))
 
 
 def second_gain(pair: Pair, starts, fit: Fit, fixed=()) -> float:
-    """What the best group after this one would explain."""
+    """Return the gain of the best group after the last group of a fit.
+
+    Parameters
+    ----------
+    pair : Pair
+    starts : sequence of ndarray of shape (n_dimensions,)
+    fit : Fit
+    fixed : sequence of ndarray of shape (n_dimensions,)
+
+    Returns
+    -------
+    float
+    """
     centre = pair.target[fit.last_group].mean(axis=0)
     after = further_groups(pair.source, pair.codes, pair.target, starts, [*fixed, centre])
     return after[0][0] if after else 0.0
 
 
 def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[str, float]:
-    """Figures of the last group of a fit that speak for and against its being new; :func:`second_gain` is one more."""
+    """Return the figures by which the last group of a fit may be new; the caller adds :func:`second_gain`.
+
+    Parameters
+    ----------
+    pair : Pair
+    left_out : LeftOut
+    gain : float
+    fit : Fit
+
+    Returns
+    -------
+    dict
+    """
     n_classes, inside = len(pair.classes), fit.last_group
     source_centre = class_means(pair.source, pair.codes).mean(axis=0)
     nearest = [
@@ -294,7 +413,18 @@ def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[st
 
 
 def mixed(pair: Pair, left_out: LeftOut, fit: Fit) -> float:
-    """How much purer the neighbours of the last group of a fit are than those of left-out classes."""
+    """Return how much purer the neighbours of the last group of a fit are than those of left-out classes.
+
+    Parameters
+    ----------
+    pair : Pair
+    left_out : LeftOut
+    fit : Fit
+
+    Returns
+    -------
+    float
+    """
     return _gap(pair.purities, fit.last_group) - left_out.mixed
 
 
@@ -306,9 +436,20 @@ def compare_pair(
     vectors: tuple[np.ndarray, np.ndarray] | None = None,
     random_state: int | None = 0,
 ) -> Pair:
-    """Both collections in one space, and what three plain classifiers say about the target's classes.
+    """Project both collections into one space and predict the target's classes with three simple classifiers.
 
-    Rows are tf-idf over one vocabulary; ``vectors`` of the same documents are added as further columns.
+    Parameters
+    ----------
+    source_rows, target_rows : CSR matrices of shape (n_documents, n_words)
+        tf-idf rows over one vocabulary.
+    source_labels : sequence
+    vectors : tuple of ndarray or None
+        Text vectors of the source's and the target's documents, added as dimensions.
+    random_state : int or None
+
+    Returns
+    -------
+    Pair
     """
     classes, codes = np.unique(np.asarray(source_labels).astype(str), return_inverse=True)
     n_source = source_rows.shape[0]
@@ -320,7 +461,7 @@ def compare_pair(
         space = np.hstack([space, beside]) / np.sqrt(2)
     source, target = space[:n_source], space[n_source:]
     known = settle(source, codes, target)
-    assert known is not None  # only further centres can lose their documents
+    assert known is not None  # only extra centres can lose their documents
     linear = LinearSVC(C=0.5, random_state=0).fit(source_rows, codes).predict(target_rows)
     bayes = ComplementNB().fit(source_rows, codes).predict(target_rows)
     matched = _matched(source, codes, target, known)
@@ -329,9 +470,20 @@ def compare_pair(
 
 
 def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_rows: sp.csr_matrix) -> np.ndarray:
-    """Similarity of each target row to its ``NEIGHBOURS`` nearest source rows of each class, the nearest first.
+    """Return the similarity of each target row to its ``NEIGHBOURS`` nearest source rows of each class.
 
-    Zero where a class has fewer rows. By class, so that one can be left out without a second search.
+    The result is separate for each class, so that a class can be left out without a second search.
+
+    Parameters
+    ----------
+    source_rows : CSR matrix of shape (n_source, n_words)
+    codes : ndarray of int, shape (n_source,)
+    target_rows : CSR matrix of shape (n_target, n_words)
+
+    Returns
+    -------
+    ndarray of shape (n_target, n_classes, NEIGHBOURS)
+        The nearest first; zero if a class has fewer rows.
     """
     n_classes = int(codes.max()) + 1
     found = np.zeros((target_rows.shape[0], n_classes, NEIGHBOURS))
@@ -346,9 +498,17 @@ def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_row
 
 
 def purity(nearest: np.ndarray) -> np.ndarray:
-    """Per target row: share of its nearest source rows that are of one class, the most frequent.
+    """Return, per target row, the share of its nearest source rows that belong to their most frequent class.
 
-    Rows that have nothing in common with it count for no class: where all are such, the share is 0.
+    Parameters
+    ----------
+    nearest : ndarray of shape (n_target, n_classes, n_neighbours)
+        Result of :func:`nearest_of_classes`.
+
+    Returns
+    -------
+    ndarray of shape (n_target,)
+        Source rows without a common word count for no class, so the share is 0 if all are such rows.
     """
     n_rows, n_classes, n_nearest = nearest.shape
     flat = nearest.reshape(n_rows, -1)
@@ -359,12 +519,12 @@ def purity(nearest: np.ndarray) -> np.ndarray:
 
 
 def _gap(values: np.ndarray, inside: np.ndarray) -> float:
-    """Mean inside a group minus mean outside."""
+    """Return the mean inside a group minus the mean outside."""
     return float(values[inside].mean() - values[~inside].mean())
 
 
 def _matched(source: np.ndarray, codes: np.ndarray, target: np.ndarray, fit: Fit) -> float:
-    """Mean likeness of each class's target documents to the class; 0 where it has next to none."""
+    """Return the mean similarity of each class's target documents to the class; 0 for a class with fewer than three."""
     centre = class_means(source, codes).mean(axis=0)
     likeness = np.zeros(codes.max() + 1)
     for code in np.flatnonzero(np.bincount(fit.places, minlength=len(likeness))[: len(likeness)] >= 3):
@@ -376,21 +536,35 @@ def _matched(source: np.ndarray, codes: np.ndarray, target: np.ndarray, fit: Fit
 def find_novel_groups(
     pair: Pair, target_rows: sp.csr_matrix, names: Sequence[str], *, random_state: int | None = 0
 ) -> Novelty:
-    """Groups of the target that belong to no class of the source; ``names`` are the words of the columns.
+    """Find groups of the target that belong to no class of the source.
 
-    A further group is announced where the classes match their own groups well enough to compare, its documents have as
-    mixed neighbours in the source as those of a class that is left out, and :func:`is_novel` holds. Groups are tried in
-    the order of what they explain, beside two classes the first alone; then the next one is looked for, up to three.
+    A group is reported under three conditions: the classes match their target documents well enough for a comparison,
+    its documents have source neighbours as mixed as those of a left-out class, and :func:`is_novel` holds. Groups are
+    tested in the order of their gain; with two classes only the first is tested. After a group is found, the search
+    continues for the next one, up to three.
+
+    Parameters
+    ----------
+    pair : Pair
+    target_rows : CSR matrix of shape (n_target, n_words)
+    names : sequence of str
+        Words of the columns.
+    random_state : int or None
+
+    Returns
+    -------
+    Novelty
     """
     n_classes, n_target = len(pair.classes), len(pair.target)
     none = Novelty([], np.full(n_target, -1))
     if n_classes < 2 or min(len(pair.source), n_target) < FEWEST:
         return none
-    order = content_order(pair.target)  # k-means then starts alike however the rows are sorted
+    order = content_order(pair.target)  # the result of k-means then does not depend on the order of the rows
     starts = start_points(pair.target[order], n_classes, 0 if random_state is None else random_state)
     fixed: list[np.ndarray] = []
     left_out = leave_out(pair)
-    # Of two classes none can be left out: nothing says how mixed neighbours must be, and the strongest is asked alone.
+    # With two classes, leaving one out leaves no pair of classes. The limit on mixed neighbours is then unknown, and
+    # only the strongest group is tested.
     mixed_at_most, most = (MIXED, None) if n_classes > 2 else (np.inf, 1)
     first: dict[str, float] = {}
     kept: tuple[Fit, list[dict]] | None = None
@@ -401,7 +575,8 @@ def find_novel_groups(
             if first and not passes:
                 continue
             facts = group_facts(pair, left_out, gain, fit)
-            # What one more group would explain takes as long as all before: only where the rest leaves it open.
+            # The second gain takes as long as all other figures, so it is computed only if they leave the decision
+            # open.
             promising = passes and is_novel({**facts, "second_gain": 0.0}, cases)
             if promising or not first:
                 facts["second_gain"] = second_gain(pair, starts, fit, fixed)
@@ -418,11 +593,21 @@ def find_novel_groups(
 
 
 def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES) -> bool:
-    """Whether the figures of a candidate group pass the tests of one of the cases.
+    """Decide whether the figures of a candidate group fulfil the limits of one of the cases.
 
-    At most: ``unlike``, likeness to the nearest class as a share of ``matched``; ``disputed``, agreement of plain
-    classifiers inside the group minus outside. At least: ``stands_out``, log of the gain over that of one more group;
-    ``distinct``, distance from the classes as a share of their distance from each other.
+    Upper limits: ``unlike`` (similarity to the nearest class, relative to ``matched``) and ``disputed`` (agreement of
+    the classifiers inside the group minus outside). Lower limits: ``stands_out`` (log of the gain over the gain of one
+    more group) and ``distinct`` (distance from the classes, relative to the distance between classes).
+
+    Parameters
+    ----------
+    facts : dict of str to float
+        Result of :func:`group_facts`, with ``second_gain``.
+    cases : sequence of dict of str to float
+
+    Returns
+    -------
+    bool
     """
     unlike = max(facts["similarity"], 0.0) / max(facts["matched"], _FLOOR)
     stands_out = np.log(facts["gain"] / max(facts["second_gain"], 1e-3))
@@ -437,15 +622,25 @@ def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES)
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What known classes show in the target when they are left out of the source: medians over classes."""
+    """Figures of known classes in the target after they are left out of the source: medians over classes."""
 
-    # how much better their documents fit their own centre than those of other classes; 0 where no class is found
+    # fit of their documents to their own centre minus the fit to other classes; 0 if no class is found
     distance: float = 0.0
-    mixed: float = 0.0  # purity of their documents' neighbours in the source (:func:`purity`), minus that of the others
+    mixed: float = 0.0  # purity of their documents' source neighbours minus the purity of all others
 
 
 def leave_out(pair: Pair) -> LeftOut:
-    """Leave each class out of the source in turn and find it again in the target; zeros beside two classes."""
+    """Leave each class out of the source in turn, and measure it as a group of the target.
+
+    Parameters
+    ----------
+    pair : Pair
+
+    Returns
+    -------
+    LeftOut
+        Zeros if there are only two classes.
+    """
     known = settle(pair.source, pair.codes, pair.target)
     assert known is not None
     n_classes = int(pair.codes.max()) + 1
@@ -467,7 +662,7 @@ def leave_out(pair: Pair) -> LeftOut:
 
 
 def _announce(pair, target_rows, names, fit: Fit, facts: list[dict], first: dict) -> Novelty:
-    """Names, sizes and intervals of the groups; a document belongs to one where its words say so, too."""
+    """Return the groups with names, sizes and intervals; a classifier of words must confirm each document."""
     n_classes = len(pair.classes)
     learner = LinearSVC(C=0.5, random_state=0)
     confirmed = fit.places
@@ -499,7 +694,20 @@ def _announce(pair, target_rows, names, fit: Fit, facts: list[dict], first: dict
 
 
 def typical_words(rows: sp.csr_matrix, inside: np.ndarray, names: Sequence[str], top: int = 10) -> list[str]:
-    """Words whose share of documents is larger inside than outside by most (log-odds with a prior, weighed by use)."""
+    """Return the words whose share of documents is most increased inside a group (smoothed log-odds, weighted by use).
+
+    Parameters
+    ----------
+    rows : CSR matrix of shape (n_documents, n_words)
+    inside : ndarray of bool, shape (n_documents,)
+    names : sequence of str
+    top : int
+
+    Returns
+    -------
+    list of str
+        The most typical first.
+    """
     present = (rows > 0).astype(float)
     within, without = (np.asarray(present[mask].sum(axis=0)).ravel() for mask in (inside, ~inside))
     n_within, n_without = inside.sum(), (~inside).sum()
@@ -512,12 +720,33 @@ def typical_words(rows: sp.csr_matrix, inside: np.ndarray, names: Sequence[str],
 
 
 def shows_its_worth(simulated: dict[str, float] | None) -> bool:
-    """Whether the test found at least half of the classes left out of the source, and raised no false alarm there."""
+    """Decide whether the test found at least half of the classes left out of the source, without a false alarm.
+
+    Parameters
+    ----------
+    simulated : dict of str to float or None
+        Result of :func:`simulate_on_source`.
+
+    Returns
+    -------
+    bool
+    """
     return simulated is not None and simulated["power"] >= SEES_ENOUGH and not simulated["false_alarm"]
 
 
 def simulated_sentence(simulated: dict[str, float] | None) -> str:
-    """What the test is worth on this source, in words; '' where it could not be simulated."""
+    """Describe the result of the simulation on the source in one sentence.
+
+    Parameters
+    ----------
+    simulated : dict of str to float or None
+        Result of :func:`simulate_on_source`.
+
+    Returns
+    -------
+    str
+        Empty if there was no simulation.
+    """
     if simulated is None:
         return ""
     alarm = "a false alarm" if simulated["false_alarm"] else "no false alarm"
@@ -531,11 +760,26 @@ def simulated_sentence(simulated: dict[str, float] | None) -> str:
 def simulate_on_source(
     source_rows: sp.csr_matrix, source_labels: Any, names: Sequence[str], *, random_state: int | None = 0
 ) -> dict[str, float] | None:
-    """What the test for new groups finds where the truth is known; None where that is too little.
+    """Measure on the source how well the test for new groups works.
 
-    One half of the source is the target of the other, with each class left out in turn (the four largest at most) and
-    with none. ``power``: share of left-out classes most of whose documents were announced as a group; ``false_alarm``:
-    1.0 where a group was announced with none left out; ``classes``: how many were simulated.
+    One half of the source serves as the target of the other half, with each class left out in turn (at most the four
+    largest) and with no class left out.
+
+    Parameters
+    ----------
+    source_rows : CSR matrix of shape (n_source, n_words)
+        tf-idf rows.
+    source_labels : sequence
+    names : sequence of str
+        Words of the columns.
+    random_state : int or None
+
+    Returns
+    -------
+    dict of str to float or None
+        ``power`` (share of left-out classes most of whose documents were reported as a group), ``false_alarm`` (1.0 if
+        a group was reported with no class left out), ``classes`` (number of left-out classes). None if the source is
+        too small.
     """
     labels = np.asarray(source_labels).astype(str)
     if len(labels) > _SIMULATED:

@@ -1,4 +1,4 @@
-"""Class shares of the target: several estimates, whether they moved, and labels that follow where that is supported."""
+"""Estimate the target's class proportions in several ways, and decide whether to correct the labels for label shift."""
 
 from __future__ import annotations
 
@@ -7,28 +7,33 @@ from typing import Any
 
 import numpy as np
 
+# Total variation distance from the source's class proportions from which label shift is reported.
 MOVED = 0.25  # total variation distance from the source's shares from which they count as moved
-# Labels follow where three things hold; set on pairs with turned shares and on pairs without (``bench tune trust``).
-FOLLOW = 0.2  # the distance, by labels and by probabilities
-SAME_WAY = 0.88  # cosine between the movement of the labels and that of the estimate
-GROWTH = 18.0  # a class of next to no source documents can be made to explain anything: the most it may grow
-CAUTION = 0.2  # weight of the source's shares in the estimate that labels follow, as a share of the documents
-_FLOOR = 1e-3
-_ROUNDS = 100
+# The labels are corrected for label shift if three conditions hold. All three limits were fitted on pairs with and
+# without artificial label shift by ``isthmus bench tune trust``.
+FOLLOW = 0.2  # total variation distance from the source, by labels and by probabilities
+SAME_WAY = 0.88  # cosine between the changes of the proportions by the labels and by the estimate
+# largest ratio of a class's proportion to that in the source; a class with hardly any source documents could otherwise
+# explain every text
+GROWTH = 18.0
+CAUTION = 0.2  # weight of the source's proportions in the estimate for the correction, as a share of the documents
+_FLOOR = 1e-3  # smallest probability and smallest proportion
+_ROUNDS = 100  # iterations of expectation maximisation at most
 
 
 @dataclass(frozen=True)
 class ShareShift:
-    """How the class shares of the target differ from the source's."""
+    """Difference between the class proportions of the target and those of the source."""
 
     classes: np.ndarray
-    source: np.ndarray  # shares in the source
-    # shares in the target: counted labels, mean probabilities, and the shares under which the probabilities are most
-    # likely (expectation maximisation of Saerens, Latinne and Decaestecker, 2002)
+    source: np.ndarray  # proportions in the source
+    # Proportions in the target: counted labels, mean probabilities, and the proportions under which the probabilities
+    # are most likely (expectation maximisation of Saerens, Latinne and Decaestecker, 2002).
     by_labels: np.ndarray
     by_probabilities: np.ndarray
     by_likelihood: np.ndarray
-    cautious: np.ndarray  # the last with the source's shares as a fifth of the documents: what labels follow
+    # like by_likelihood, with the source's proportions as a fifth of the documents; used to correct the labels
+    cautious: np.ndarray
 
     @property
     def distance(self) -> float:
@@ -37,12 +42,12 @@ class ShareShift:
 
     @property
     def moved(self) -> bool:
-        """Whether labels and probabilities both say that the shares moved."""
+        """Whether labels and probabilities both indicate label shift."""
         return min(self.distance, total_variation(self.by_labels, self.source)) >= MOVED
 
     @property
     def supported(self) -> bool:
-        """Whether the estimates agree well enough for labels to follow them."""
+        """Whether the estimates agree well enough to correct the labels."""
         far = min(self.distance, total_variation(self.by_labels, self.source)) >= FOLLOW
         ways = self.by_labels - self.source, self.cautious - self.source
         lengths = np.linalg.norm(ways[0]) * np.linalg.norm(ways[1])
@@ -51,21 +56,41 @@ class ShareShift:
 
     @property
     def factors(self) -> np.ndarray:
-        """How many times as frequent as in the source each class is, by the cautious estimate."""
+        """Ratio of each class's proportion in the target to that in the source, by the cautious estimate."""
         return self.cautious / _prior(self.source)
 
 
 def total_variation(first: np.ndarray, second: np.ndarray) -> float:
-    """Half the summed difference of two sets of shares: 0 the same, 1 nothing in common."""
+    """Return half the sum of absolute differences of two distributions: 0 if they are equal, 1 if they do not overlap.
+
+    Parameters
+    ----------
+    first, second : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    float
+    """
     return float(np.abs(np.asarray(first) - np.asarray(second)).sum() / 2)
 
 
 def likely_shares(
     probabilities: np.ndarray, trained_on: np.ndarray, *, caution: float = 0.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Shares under which the probabilities are most likely, and the probabilities brought to them.
+    """Return the class proportions under which probabilities are most likely, and the probabilities adjusted to them.
 
-    ``trained_on`` enters every step with the weight ``caution``, as a share of the documents.
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+    trained_on : ndarray of shape (n_classes,)
+        Class proportions of the training documents.
+    caution : float
+        Weight of ``trained_on`` in every iteration, as a share of the documents.
+
+    Returns
+    -------
+    shares : ndarray of shape (n_classes,)
+    adjusted : ndarray of shape (n_documents, n_classes)
     """
     rows = np.maximum(np.asarray(probabilities, dtype=float), _FLOOR)
     rows /= rows.sum(axis=1, keepdims=True)
@@ -83,7 +108,21 @@ def likely_shares(
 
 
 def compare_shares(source_labels: Any, probabilities: np.ndarray, labels: Any, classes: np.ndarray) -> ShareShift:
-    """The target's class shares by three estimators beside the source's; labels are None where unknown."""
+    """Compare three estimates of the target's class proportions with those of the source.
+
+    Parameters
+    ----------
+    source_labels : sequence
+        None for an unlabelled text.
+    probabilities : ndarray of shape (n_target, n_classes)
+    labels : sequence
+        Labels of the target.
+    classes : ndarray of shape (n_classes,)
+
+    Returns
+    -------
+    ShareShift
+    """
     names = np.asarray(classes)
     known = np.array([label for label in source_labels if label is not None], dtype=object)
     given = np.asarray(labels, dtype=object)

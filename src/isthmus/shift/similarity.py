@@ -1,4 +1,4 @@
-"""Similarity of centroids across domains, over pivot words (section V of the paper)."""
+"""Compute the similarity of centroids across domains over pivot words (section V of the paper)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,41 @@ from isthmus.features.contexts import Contexts, document_contexts, pivot_weights
 
 @dataclass(frozen=True)
 class CrossSimilarity:
-    """Weighted cosine over pivot words, with the weight of other words carried over to pivots."""
+    """Weighted cosine over pivot words, to which the weight of other words is projected."""
 
-    pivots: np.ndarray  # columns of the words that both domains have
-    weights: np.ndarray  # pivot weights; all one where they are switched off
-    # spread of each non-pivot word over the pivots in that domain; None where switched off
+    pivots: np.ndarray  # columns of the words that both domains contain
+    weights: np.ndarray  # pivot weights; all 1 if weighting is off
+    # distribution of each non-pivot word over the pivots in that domain; None if projection is off
     source_projection: sp.csr_matrix | None = None
     target_projection: sp.csr_matrix | None = None
-    contexts: Contexts | None = None  # what weights and projections were computed from
+    contexts: Contexts | None = None  # counts from which weights and projections were computed
 
     def on_pivots(self, centers: np.ndarray, side: str) -> np.ndarray:
-        """Unit rows in pivot space such that the inner product of two rows is the weighted cosine."""
+        """Return unit rows in pivot space; the inner product of two rows is the weighted cosine.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (n_centers, n_words)
+        side : {"source", "target"}
+
+        Returns
+        -------
+        ndarray of shape (n_centers, n_pivots)
+        """
         return unit_rows(self.spread(centers, side))
 
     def spread(self, centers: np.ndarray, side: str) -> np.ndarray:
-        """Rows in pivot space before they are made unit vectors; linear in the centres."""
+        """Return rows in pivot space before normalisation; they are linear in the centres.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (n_centers, n_words)
+        side : {"source", "target"}
+
+        Returns
+        -------
+        ndarray of shape (n_centers, n_pivots)
+        """
         projection = self.source_projection if side == "source" else self.target_projection
         rows = centers[:, self.pivots]
         if projection is not None:
@@ -36,12 +56,32 @@ class CrossSimilarity:
         return rows * np.sqrt(self.weights)
 
     def between(self, target_centers: np.ndarray, source_centers: np.ndarray) -> np.ndarray:
-        """Similarities, target clusters × source groups, at least 0."""
+        """Return the similarities between target clusters and source groups, at least 0.
+
+        Parameters
+        ----------
+        target_centers : ndarray of shape (n_clusters, n_words)
+        source_centers : ndarray of shape (n_groups, n_words)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_groups)
+        """
         target, source = self.on_pivots(target_centers, "target"), self.on_pivots(source_centers, "source")
         return np.clip(target @ source.T, 0.0, 1.0)
 
     def parts(self, target_center: np.ndarray, source_center: np.ndarray) -> np.ndarray:
-        """What each pivot adds to the similarity of two centres; sums to it."""
+        """Return the contribution of each pivot to the similarity of two centres.
+
+        Parameters
+        ----------
+        target_center, source_center : ndarray of shape (n_words,)
+
+        Returns
+        -------
+        ndarray of shape (n_pivots,)
+            Their sum is the similarity.
+        """
         target = self.on_pivots(target_center[None], "target")[0]
         return target * self.on_pivots(source_center[None], "source")[0]
 
@@ -54,11 +94,22 @@ def cross_similarity(
     projected: bool = True,
     contexts: Contexts | None = None,
 ) -> CrossSimilarity:
-    """Pivots, their weights and the projections for a pair of domains over one vocabulary.
+    """Compute pivots, pivot weights and projections for two domains over one vocabulary.
 
-    ``weighted``: pivots weigh by the similarity of their contexts, except columns whose weight is given, 0 for one that
-    must not count; ``projected``: other words are carried over to pivots. ``contexts`` are counted from running text;
-    by default words meet when a document contains both.
+    Parameters
+    ----------
+    source, target : CSR matrices of shape (n_documents, n_words)
+    weighted : bool or mapping of int to float
+        Whether a pivot's weight is the similarity of its contexts. A mapping sets the weights of single columns; weight
+        0 ignores a column.
+    projected : bool
+        Whether other words are projected to pivots.
+    contexts : Contexts or None
+        Word contexts counted from running text. By default two words co-occur if a document contains both.
+
+    Returns
+    -------
+    CrossSimilarity
     """
     pivots = pivot_words(source, target)
     if len(pivots) == 0 or not (weighted or projected):

@@ -1,4 +1,4 @@
-"""Both collections in one space: words counted once, a map of the documents, the words that moved."""
+"""Represent both collections in one space: word counts, a map of the documents, and words whose frequency differs."""
 
 from __future__ import annotations
 
@@ -14,33 +14,54 @@ from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.weights import document_frequency, smooth_idf, weigh_tfidf
 
-_DIRECTIONS = 40  # of the latent space
-_FITTED = 4_000  # documents of each side that the latent directions are made from
-_WORDS = 12
-_SHARPNESS = 4.0  # how quickly a document goes over to its nearest class on the map
+_DIRECTIONS = 40  # dimensions of the latent space
+_FITTED = 4_000  # documents of each side from which the latent directions are computed
+_WORDS = 12  # words per side in the table of shifted words
+_SHARPNESS = 4.0  # factor on the scores; higher values draw documents closer to the corner of their nearest class
 
 
 @dataclass(frozen=True)
 class JointSpace:
-    """Documents of both sides over one vocabulary of written words."""
+    """Documents of both sides over one vocabulary of unstemmed words."""
 
-    vectorizer: TextVectorizer  # fitted; stop words are left out, words are not stemmed
+    vectorizer: TextVectorizer  # fitted; removes stop words and does not stem
     counts: sp.csr_matrix  # source rows, then target rows
     n_source: int
-    names: np.ndarray  # the words
+    names: np.ndarray  # words of the columns
     idf: np.ndarray
     components: np.ndarray  # latent directions of tf-idf
-    vectors: np.ndarray  # documents in these directions, of length one; zero for a document without a known word
+    vectors: np.ndarray  # unit vectors of the documents in these directions; zero for a document without a known word
 
     def project(self, texts: Sequence[str]) -> np.ndarray:
-        """Further texts in the same directions."""
+        """Project more texts to the same directions.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_directions)
+        """
         return _place(_weigh(self.vectorizer.transform(texts), self.idf), self.components)
 
 
 def joint_space(
     source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto"
 ) -> JointSpace | None:
-    """Count the words of both sides once and find their main directions; None where no word is left."""
+    """Count the words of both sides and compute their main directions.
+
+    Parameters
+    ----------
+    source_texts, target_texts : sequence of str
+    language : str
+        Language of the texts; "auto" detects it.
+
+    Returns
+    -------
+    JointSpace or None
+        None if no word is left.
+    """
     from sklearn.utils.extmath import randomized_svd
 
     vectorizer = TextVectorizer(stem=False, language=language)
@@ -61,7 +82,17 @@ def joint_space(
 
 
 def latent_rows(rows: sp.csr_matrix) -> np.ndarray | None:
-    """Weighted documents in their own main directions, of length one; None where there are too few."""
+    """Project weighted documents to their own main directions.
+
+    Parameters
+    ----------
+    rows : CSR matrix of shape (n_documents, n_words)
+
+    Returns
+    -------
+    ndarray of shape (n_documents, n_directions) or None
+        Unit rows; None if there are too few documents or words.
+    """
     from sklearn.utils.extmath import randomized_svd
 
     size = min(_DIRECTIONS, min(rows.shape) - 1)
@@ -80,25 +111,49 @@ def _place(rows: sp.csr_matrix, components: np.ndarray) -> np.ndarray:
 
 
 def spread(n: int, size: int, seed: int = 0) -> np.ndarray:
-    """Row numbers in order, at most ``size`` of ``n``, drawn at random."""
+    """Draw at most ``size`` of ``n`` row numbers at random.
+
+    Parameters
+    ----------
+    n, size, seed : int
+
+    Returns
+    -------
+    ndarray of int
+        In ascending order.
+    """
     if n <= size:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, size, replace=False))
 
 
 def map_places(vectors: np.ndarray, source_labels: Sequence, classes: Sequence) -> np.ndarray:
-    """A place between −1 and 1 in the plane for every document, source first, such that the source's classes lie apart.
+    """Compute a position in the plane for every document, such that the source's classes are far apart.
 
-    By linear discriminants with shrinkage of the source's true classes; the target's labels take no part, so where its
-    documents mix on the map, they mix by their words. Two classes: across is the discriminant, upward the main
-    direction of what is left. More: every class has a corner, and a document stands between the corners by its nearness
-    to the classes, so that what fits none ends up in the middle.
+    The axes are linear discriminants (with shrinkage) of the source's true classes. The target's labels are not used:
+    if target documents overlap on the map, their words overlap. With two classes, the horizontal axis is the
+    discriminant, and the vertical axis is the main direction of the remainder. With more classes, every class has a
+    corner. A document lies between the corners by its similarity to the classes, so a document that fits no class lies
+    in the middle.
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_documents, n_directions)
+        Source documents first.
+    source_labels : sequence
+    classes : sequence
+
+    Returns
+    -------
+    ndarray of shape (n_documents, 2)
+        Between −1 and 1.
     """
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
     code = {name: place for place, name in enumerate(classes)}
     sizes = Counter(source_labels)
-    # Of a class of one document nothing is known but its place: it takes part by lying where it lies.
+    # A class of one document has no variance, so it cannot be used to fit the discriminants. Its document is only
+    # placed.
     known = [i for i, name in enumerate(source_labels) if name in code and sizes[name] > 1]
     codes = np.array([code[source_labels[i]] for i in known])
     present = np.unique(codes)
@@ -125,7 +180,7 @@ def _between_corners(vectors, weights, intercept, present, rest) -> np.ndarray:
 
 
 def _ring(weights: np.ndarray) -> list[int]:
-    """Classes around the circle: each next to the one most like it that has no place yet."""
+    """Return an order of classes around the circle, in which the most similar free class follows each class."""
     unit = normalize(weights)
     likeness = unit @ unit.T
     order = [0]
@@ -140,7 +195,8 @@ def _main_directions(vectors: np.ndarray, size: int) -> np.ndarray:
     _, directions = np.linalg.eigh(centred.T @ centred)
     places = np.zeros((len(vectors), size))
     found = (centred @ directions[:, ::-1])[:, :size]
-    signs = np.where(np.sum(found**3, axis=0) < 0, -1.0, 1.0)  # a direction has no sign of its own
+    # the sign of an eigenvector is arbitrary; fix it by the skewness
+    signs = np.where(np.sum(found**3, axis=0) < 0, -1.0, 1.0)
     places[:, : found.shape[1]] = found * signs
     return places
 
@@ -151,16 +207,27 @@ def _onto(vectors: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def _squeeze(places: np.ndarray) -> np.ndarray:
-    """Places between −1 and 1: the bulk is spread over the room, outliers stay at the rim."""
+    """Map positions to −1 to 1: most documents spread over the whole range, and outliers stay near its ends."""
     scale = np.percentile(np.abs(places - np.median(places, axis=0)), 90, axis=0)
     return np.tanh((places - np.median(places, axis=0)) / np.where(scale > 0, 1.2 * scale, 1.0))
 
 
 def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
-    """Words by the signed root of the Jensen–Shannon part of their document shares; ``top`` from each side.
+    """List the words whose frequency differs most between the sides.
 
-    The measure asks for words that are both frequent and one-sided. Columns: ``word``, ``source``, ``target`` (shares
-    of documents).
+    The score is the signed root of a word's part of the Jensen–Shannon divergence of the document frequencies. It
+    selects words that are both frequent and concentrated on one side.
+
+    Parameters
+    ----------
+    space : JointSpace
+    top : int
+        Words per side.
+
+    Returns
+    -------
+    list of dict
+        ``word``, ``source`` and ``target`` (shares of documents).
     """
     n_source = space.n_source
     n_target = space.counts.shape[0] - n_source

@@ -1,4 +1,4 @@
-"""Words of two collections over one vocabulary: counts, overlap, and how far apart the two are."""
+"""Count the words of two collections over one vocabulary, and measure their overlap and distance."""
 
 from __future__ import annotations
 
@@ -20,28 +20,40 @@ from isthmus.features.weights import document_frequency, weigh_tfidf
 
 @dataclass(frozen=True)
 class JointCounts:
-    # documents × terms; each document's stop words are left out and words of one stem merged, as its language has it
+    """Word counts of both collections over one vocabulary."""
+
+    # Documents × terms. Stop words are removed and words of one stem are merged, by the language of each document.
     source: sp.csr_matrix
     target: sp.csr_matrix
-    names: np.ndarray  # the commonest written form of each term
-    # numbers of the written words (pieces, where the script writes no blanks) of each document in their order, stop
-    # words included
+    names: np.ndarray  # most frequent written form of each term
+    # Numbers of the written words of each document, in order, with stop words. In scripts without spaces, words are cut
+    # into chunks.
     source_tokens: list[np.ndarray]
     target_tokens: list[np.ndarray]
 
     @property
     def source_df(self) -> np.ndarray:
+        """Number of source documents that contain each term."""
         return document_frequency(self.source)
 
     @property
     def target_df(self) -> np.ndarray:
+        """Number of target documents that contain each term."""
         return document_frequency(self.target)
 
 
 def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, language: str = "auto") -> JointCounts:
     """Count the words of two collections over their joint vocabulary.
 
-    "auto": each document by its own language, of those that have a tenth of either side.
+    Parameters
+    ----------
+    source_texts, target_texts : sequence of str
+    language : str
+        "auto" processes each document in its own language, among the languages of at least a tenth of either side.
+
+    Returns
+    -------
+    JointCounts
     """
     given = resolve_language(language)
     sides = (source_texts, target_texts)
@@ -61,10 +73,11 @@ def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, lan
 
 
 def _read(texts: list[str], analyzer: WordAnalyzer) -> tuple[list[str], list[np.ndarray], list[str]]:
-    """Words as they are written, their numbers in each text, and the language of each text.
+    """Return the written words, their numbers in each text, and the language of each text.
 
-    Where the script writes no blanks, a word stands for its pieces.
+    In scripts without spaces, the chunks of a word replace the word.
     """
+    # With one language and no word to cut, the cached token numbers can be used unchanged.
     if texts and len(analyzer.languages) == 1:
         language = analyzer.languages[0]
         found = read_tokens(texts, lambda text: analyzer.words(text, language), ((language,), True, False))
@@ -85,7 +98,7 @@ def _read(texts: list[str], analyzer: WordAnalyzer) -> tuple[list[str], list[np.
 def _merge(
     written: list[str], tokens: list[np.ndarray], spoken: list[str], analyzer: WordAnalyzer
 ) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Per language the column of each written word (-1: left out); and each column's commonest written form, sorted."""
+    """Return the column of each written word (−1: removed) by language, and the most frequent form of each column."""
     best: dict[str, tuple[int, str]] = {}
     terms: dict[str, list[tuple[int, str]]] = {}
     for language in dict.fromkeys(spoken):
@@ -95,7 +108,8 @@ def _merge(
         found = analyzer.look_up([written[i] for i in used], language)
         kept = [(int(i), term) for i in used if (term := _one_term(found[written[i]], written[i])) is not None]
         for i, term in kept:
-            form = (-int(uses[i]), written[i])  # the commonest; of two equally common ones the first in the alphabet
+            # the most frequent form; of two equally frequent forms, the alphabetically first
+            form = (-int(uses[i]), written[i])
             if term not in best or form < best[term]:
                 best[term] = form
         terms[language] = kept
@@ -108,21 +122,22 @@ def _merge(
 
 
 def _one_term(term: str | tuple[str, ...] | None, written: str) -> str | None:
-    return written if isinstance(term, tuple) else term  # pieces are not cut again
+    return written if isinstance(term, tuple) else term  # chunks are not cut again
 
 
 def vocabulary_overlap(source: sp.csr_matrix, target: sp.csr_matrix) -> dict[str, float]:
-    """How much of each vocabulary and of each running text the other side knows.
+    """Measure how much of each vocabulary and of the target's running text the source contains.
 
     Parameters
     ----------
-    source, target : CSR matrices of counts over one vocabulary
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
 
     Returns
     -------
     dict
-        ``shared_types``, ``source_types``, ``target_types``; ``types_known`` (share of target terms that the source
-        has), ``tokens_known`` (share of the target's running terms), ``jaccard`` of the two vocabularies.
+        ``shared_types``, ``source_types``, ``target_types``; ``types_known`` (share of target terms that occur in the
+        source), ``tokens_known`` (the same share of the target's running terms), ``jaccard`` of the two vocabularies.
 
     See Also
     --------
@@ -153,17 +168,18 @@ def vocabulary_overlap(source: sp.csr_matrix, target: sp.csr_matrix) -> dict[str
 def word_divergence(
     source: sp.csr_matrix, target: sp.csr_matrix, *, min_df: int = 3, random_state: int | None = 0
 ) -> dict[str, float]:
-    """D(source‖target) of the smoothed word distributions, and what chance alone gives.
+    """Return D(source‖target) of the smoothed word distributions, and the value that chance gives.
 
-    The quantity with which Dai et al. (KDD 2007) describe their data sets. It depends on the size of the collections,
-    so the same figure between two random halves of the source is given beside it. Halves are smaller than the whole,
-    which raises their figure a little: what is well above it is no accident.
+    Dai et al. (KDD 2007) describe their data sets with this divergence. It depends on the size of the collections, so
+    the same figure between two random halves of the source is returned for comparison. Halves are smaller than the
+    whole collection, which raises their figure a little: a value well above it is not due to chance.
 
     Parameters
     ----------
-    source, target : CSR matrices of counts
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
     min_df : int
-        Terms in fewer documents of both together are left out, as in the benchmark suites.
+        Terms in fewer documents of both sides together are ignored, as in the benchmark suites.
     random_state : int or None
 
     Returns
@@ -184,35 +200,38 @@ def word_divergence(
     return {"kl": domain_divergence(a, b), "kl_halves": within}
 
 
-# -- How well a linear classifier tells two domains apart: the proxy A-distance
+# -- How well a linear classifier distinguishes two domains: the proxy A-distance
 
 
-FEWEST = 20  # documents a side; below, a held-out error says nothing
-LARGEST = 3_000  # documents a side that are looked at; more change the third digit only
+FEWEST = 20  # documents per side; with fewer, a held-out error is meaningless
+LARGEST = 3_000  # documents per side; more change only the third digit, so larger sides are sampled
+# folds of the cross-validation
 _FOLDS = 5
 
 
 def proxy_a_distance(
     source: sp.csr_matrix, target: sp.csr_matrix, *, largest: int = LARGEST, random_state: int | None = 0
 ) -> dict[str, float]:
-    """2·(1 − 2ε), with ε the held-out error of a linear classifier that tells source from target.
+    """Return 2·(1 − 2ε), where ε is the held-out error of a linear classifier that distinguishes source from target.
 
-    0: no difference is found; 2: every document gives away where it is from. The two sides weigh the same, whatever
-    their sizes. If a share λ of the target were foreign and the rest like the source, the best classifier would err on
-    half of the rest, ε = (1 − λ)/2, so half the distance is about the share of the target that looks foreign.
+    The distance is 0 if the classifier finds no difference, and 2 if it recognises the side of every document. The two
+    sides have the same weight, whatever their sizes. If a share λ of the target were foreign and the rest like the
+    source, the best classifier would err on half of the rest, ε = (1 − λ)/2. Half the distance is therefore about the
+    share of the target that looks foreign.
 
     Parameters
     ----------
-    source, target : CSR matrices of counts over one vocabulary
+    source, target : CSR matrices of shape (n_documents, n_words)
+        Counts over one vocabulary.
     largest : int
-        Documents a side; more are sampled.
+        Documents per side; larger sides are sampled.
     random_state : int or None
 
     Returns
     -------
     dict
-        ``distance``, ``low`` and ``high`` (95 % interval from the number of held-out documents), ``error``,
-        ``documents`` (a side, the smaller). NaN where a side has fewer than 20 documents that hold a word.
+        ``distance``, ``low`` and ``high`` (95% interval from the number of held-out documents), ``error``,
+        ``documents`` (of the smaller side). NaN if a side has fewer than 20 documents that contain a word.
 
     See Also
     --------
@@ -247,7 +266,7 @@ def proxy_a_distance(
         wrong[test] = model.fit(X[train], y[train]).predict(X[test]) != y[test]
         progress("telling the domains apart", fold + 1, _FOLDS)
     rates = np.array([wrong[y == side].mean() for side in (0, 1)])
-    # One pseudo-observation a side keeps the interval open where no document at all was mistaken.
+    # One pseudo-observation per side gives the interval a positive length even if no document was misclassified.
     sizes = np.array([side.shape[0] for side in sides])
     smooth = (rates * sizes + 0.5) / (sizes + 1)
     spread = 1.96 * np.sqrt(np.sum(smooth * (1 - smooth) / sizes) / 4)
@@ -258,6 +277,18 @@ def proxy_a_distance(
 
 
 def sample_filled(side: sp.csr_matrix, largest: int, rng: np.random.Generator) -> np.ndarray:
-    """Numbers of at most so many rows, none of them empty: documents without a word would all look alike."""
+    """Sample at most ``largest`` rows that are not empty: documents without a word would all look alike.
+
+    Parameters
+    ----------
+    side : CSR matrix of shape (n_documents, n_words)
+    largest : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers in ascending order.
+    """
     rows = np.flatnonzero(np.diff(side.indptr))
     return np.sort(rng.choice(rows, largest, replace=False)) if len(rows) > largest else rows
