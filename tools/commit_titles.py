@@ -14,7 +14,9 @@ from pathlib import Path
 
 LONGEST = 72  # characters
 # The mood of a verb cannot be recognised in general: these endings show that it is not the imperative.
-NOT_IMPERATIVE = re.compile(r"\w+(ed|ing)|(Add|Chang|Fix|Remov|Mov|Mak|Us|Renam|Replac|Updat|Introduc)e?s|An?|The")
+NOT_IMPERATIVE = re.compile(
+    r"\w+(ed|ing)|Adds|Changes|Fixes|Introduces|Makes|Moves|Removes|Renames|Replaces|Updates|Uses|An?|The"
+)
 IMPERATIVE = {
     "Bring",
     "Embed",

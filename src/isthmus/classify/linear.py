@@ -59,6 +59,10 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         "warm_start": ["boolean"],
     }
 
+    coef_: np.ndarray
+    intercept_: np.ndarray
+    history_: list[float]
+
     def __init__(self, *, loss="logistic", C=1.0, warm_start=False):
         self.loss = loss
         self.C = C
@@ -70,7 +74,8 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, codes = np.unique(y, return_inverse=True)
         rows = rounded_rows(sp.csr_matrix(X))
-        return self._minimise(partial(_sums, rows, codes, self.loss), *X.shape, classes)
+        n_rows, n_columns = X.shape
+        return self._minimise(partial(_sums, rows, codes, self.loss), n_rows, n_columns, classes)
 
     def fit_passes(self, passes: Passes, pseudo: tuple[str, np.ndarray] | None = None, n_pseudo: int = 0):
         """Fit the source's chunks; with ``pseudo`` also target documents under the labels that are stored with them.
@@ -149,9 +154,10 @@ def rounded_rows(X: sp.csr_matrix) -> sp.csr_matrix:
 def _chunk_sums(block: Block, loss: str, pseudo: tuple[str, np.ndarray] | None, point: np.ndarray):
     """Return the share of a chunk in the gradient and in the loss."""
     codes = block.codes
-    if block.side == "target":
+    if pseudo is not None and block.side == "target":
         name, least = pseudo
         stored = block.kept(name)
+        assert stored is not None
         codes = np.where(stored["steps"] >= least[stored["labels"]], stored["labels"], -1)
     derived = block.rows.derived
     if "rounded" not in derived:

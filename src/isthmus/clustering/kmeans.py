@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +20,6 @@ from sklearn.utils.extmath import row_norms
 
 from isthmus._math.rows import row_blocks, unit_rows
 from isthmus.exceptions import UsageError
-
-if TYPE_CHECKING:
-    from isthmus.clustering.alignment import Aligner
 
 BLOCK_ROWS = 8192  # rows that one thread assigns at a time
 WARMUP = 5  # plain iterations before the first alignment (figure 2 of the paper)
@@ -215,7 +212,7 @@ def iterate(
     max_iter: int = 100,
     tol: float | None = 0.0,
     cosine: bool = False,
-    aligner: Aligner | None = None,
+    aligner: Any = None,
     guidance: float = 0.0,
     warmup: int = WARMUP,
     boost: float = BOOST,
@@ -233,7 +230,7 @@ def iterate(
         Squared movement of all centres at which a run stops; None: only when the assignment no longer changes.
     cosine : bool
         Compare the directions of rows of length one; centres remain means, as in the paper.
-    aligner : Aligner, optional
+    aligner : Aligner of ``isthmus.clustering.alignment``, optional
     guidance : float
         Weight 1 − α of the source.
     warmup : int

@@ -115,7 +115,7 @@ def piece_keys(
     return ngram_keys(texts, range(low, high + 1), lowercase=lowercase, words_only=analyzer in PIECE_LENGTHS)
 
 
-def weigh_counts(counts: sp.csr_matrix, weighting: str, idf: np.ndarray, *, sublinear: bool) -> sp.csr_matrix:
+def weigh_counts(counts: sp.csr_matrix, weighting: str, idf: np.ndarray | None, *, sublinear: bool) -> sp.csr_matrix:
     """Rows of the kind that was asked for: a copy, for the counts may belong to others as well."""
     if weighting == "tfidf":
         return weigh_tfidf(counts, idf, sublinear=sublinear)

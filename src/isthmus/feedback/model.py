@@ -43,8 +43,9 @@ def renamed_model(model: LabelModel, names: dict) -> LabelModel:
     LabelModel
     """
     stages = list(model.stages)
-    if stages and isinstance(stages[-1], Rename):
-        earlier = stages.pop().names
+    if stages and isinstance(last := stages[-1], Rename):
+        earlier = last.names
+        del stages[-1]
         present = set(earlier.values())
         composed = {old: names.get(new, new) for old, new in earlier.items()}
         composed |= {old: new for old, new in names.items() if old not in present and old not in earlier}

@@ -122,8 +122,8 @@ def accuracies(
             for name, chosen in settings.items():
                 fit = fit_answers(first, first.views, rows, known, chosen)
                 assert fit.weighed is not None
-                probabilities = fit.model.from_rows(rows, fit.vote)
+                probabilities = fit.stage.from_rows(rows, fit.vote)
                 probabilities[fit.weighed.rows] = fit.weighed.update(probabilities)
-                best = fit.model.classes_[probabilities.argmax(axis=1)]
+                best = fit.classes[probabilities.argmax(axis=1)]
                 found.setdefault(name, []).append(float(np.mean(best[free] == truth[free])))
     return {name: round(float(np.mean(values)), 5) for name, values in found.items()}

@@ -15,16 +15,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._progress import progress
+from isthmus.choose.stages.apply import pool
 from isthmus.feedback import learn_correction, train_on_everything
 from isthmus.feedback.correction import pseudo_answers
-from isthmus.feedback.model import mix
 from isthmus_bench.engine.suite import Task, TaskData
 from isthmus_bench.suites.listen_person import Person, first_labelling
 from isthmus_bench.suites.tuning import choice_rows
 
 ANSWERS = 100
 VIEWS = ("words", "meaning", "vectors", "constant", "opinions")
-# Factors of the views' weights, then what learn_correction and mix take.
+# Factors of the views' weights, then the arguments of learn_correction and the share of the word model.
 SETTINGS: dict[str, dict[str, Any]] = {
     "defaults": {},
     **{f"{view} x{factor:g}": {view: factor} for view in VIEWS for factor in (0.0, 0.5, 2.0)},
@@ -112,4 +112,5 @@ def _taught(
     mask[answered] = True
     words = views.words_of(rows)
     model = train_on_everything(views.source_words_, source_codes, words, known, mask)
-    return mix(corrected, model.probabilities(words), changes.get("share", model.share))
+    share = changes.get("share", model.share)
+    return pool({"answers": corrected, "words": model.probabilities(words)}, {"answers": 1 - share, "words": share})
