@@ -1,6 +1,7 @@
-"""Isthmus: labels in one domain of text, none in another.
+"""Label texts of one domain with a model trained on labelled texts of another domain.
 
-``import isthmus`` loads nothing else. A public name brings numpy, scipy and scikit-learn; the rest comes on first use.
+``import isthmus`` loads no other module. A public name loads numpy, scipy and scikit-learn; other packages load on
+first use.
 """
 
 from importlib import import_module
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-# Public name -> module it lives in. The one list of public names: docs and tests read it.
+# Public name -> module that defines it. Documentation and tests read this only list of public names.
 _PUBLIC = {
     "TermProjection": "isthmus.features.projection",
     "TermProjectionClassifier": "isthmus.classify.projection.classifier",
@@ -29,7 +30,7 @@ _PUBLIC = {
     "diagnose": "isthmus.api.diagnose",
 }
 
-# Modules with public names of their own: `isthmus.features.tf_chi2` needs no second import.
+# Modules that load on attribute access, so that `isthmus.features.tf_chi2` needs no second import.
 _PACKAGES = (
     "base", "choose", "classify", "clustering", "corpus", "evaluate", "exceptions", "explain", "features", "feedback",
     "methods", "papers", "pipeline", "report", "scale", "shift", "workbench", "workspace",

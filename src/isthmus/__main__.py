@@ -1,17 +1,17 @@
-"""``isthmus`` and ``python -m isthmus``: the command, from its first moment on."""
+"""Start the command for ``isthmus`` and ``python -m isthmus``."""
 
 import os
 import sys
 
 
 def main() -> None:
-    """Ctrl-C while the command is still being loaded ends it as quietly as later."""
+    """Load and run the command; exit with one line if Ctrl-C arrives while it loads."""
     try:
         from isthmus.cli import main as run
     except KeyboardInterrupt:
         sys.stderr.write("Stopped.\n")
         sys.stderr.flush()
-        os._exit(130)  # half-loaded modules are not worth a second look
+        os._exit(130)  # a normal exit would run handlers of half-loaded modules
     run()
 
 

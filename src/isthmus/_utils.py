@@ -1,4 +1,4 @@
-"""Small things that several rooms need: optional packages, versions, plain values, threads, words, warnings."""
+"""Provide helpers that several packages share, such as optional imports, plain values, threads and warnings."""
 
 from __future__ import annotations
 
@@ -19,13 +19,30 @@ PACKAGES = ("isthmus", "numpy", "scipy", "scikit-learn", "numba", "PyStemmer", "
 
 
 def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
-    """A module of an optional package, or one sentence that says which ``extra`` brings it.
+    """Import an optional package, or raise an error that names the extra to install.
 
-    ``purpose`` is what needs it, as the beginning of a sentence: ``"Reading reviews.parquet"``.
+    Parameters
+    ----------
+    name : str
+        Module to import.
+    purpose : str
+        Task that needs the package, as the beginning of a sentence: ``"Reading reviews.parquet"``.
+    extra : str
+        Extra of Isthmus that installs the package.
+
+    Returns
+    -------
+    module
+
+    Raises
+    ------
+    MissingExtraError
+        The package is not installed.
     """
     try:
         return importlib.import_module(name)
     except ImportError:
+        # # Users install a whole distribution, not one of its modules.
         package = name.partition(".")[0]
         raise MissingExtraError(
             f"{purpose} needs the package {package}; install it with: pip install 'isthmus[{extra}]'.",
@@ -34,6 +51,17 @@ def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
+    """Return the versions of Python and of the installed packages.
+
+    Parameters
+    ----------
+    packages : iterable of str
+        Names of distributions; missing distributions are left out.
+
+    Returns
+    -------
+    dict of str to str
+    """
     from importlib import metadata  # slow to load, and most runs need no versions
 
     known = {"python": platform.python_version()}
@@ -46,8 +74,18 @@ def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
 
 
 def to_plain(value: Any) -> Any:
-    """A value that JSON can hold: numpy scalars and arrays unpacked, NaN and infinity as None."""
-    if hasattr(value, "tolist"):  # numpy's scalars and arrays, asked without loading numpy
+    """Convert a value to types that JSON supports.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    object
+        NumPy scalars and arrays become Python values; NaN and infinity become None; unknown types become str.
+    """
+    if hasattr(value, "tolist"):  # a scalar or array of numpy; this test does not import numpy
         value = value.tolist()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -59,23 +97,49 @@ def to_plain(value: Any) -> Any:
 
 
 def as_python(value: Any) -> Any:
-    """A numpy scalar as Python's own; anything else as it is."""
+    """Return a numpy scalar as a Python value, and any other value unchanged.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    object
+    """
     return value.item() if hasattr(value, "item") and not getattr(value, "shape", ()) else value
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Threads that ``n_jobs`` means, counted as in joblib: negative numbers from all cores down."""
+    """Return the number of threads for ``n_jobs``, counted as in joblib.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        None is one thread; -1 is all cores, -2 is all but one.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
     if n_jobs is None:
         return 1
+    # # None where the system does not report its cores.
     cores = os.cpu_count() or 1
     return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """One thread of linear algebra inside the block or the decorated function, for the whole process.
+    """Limit linear algebra to one thread inside the block or the decorated function.
 
-    For many small products, and where several methods run at a time: further threads would only wait for one another.
+    The limit applies to the whole process. It helps with many small products and with methods that run in parallel:
+    more threads would wait for each other.
+
+    Yields
+    ------
+    None
     """
     from threadpoolctl import threadpool_limits
 
@@ -84,9 +148,10 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def return_memory() -> None:
-    """Hand freed memory back to the system where its C library keeps it (glibc); a few milliseconds.
+    """Return freed memory to the operating system, if its C library supports this (glibc).
 
-    After a step that took much: what is freed in pieces of less than 32 MB would otherwise count until the end.
+    Call it after a step with a large memory demand. glibc retains freed chunks below 32 MB, and they would count as
+    used memory until the process ends. The call takes a few milliseconds.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
@@ -94,13 +159,37 @@ def return_memory() -> None:
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
-    """``3 texts``, ``1 text``, with a thousands separator."""
+    """Return a number with its noun, such as ``3 texts`` or ``1 text``.
+
+    Parameters
+    ----------
+    n : int
+        The number, written with a thousands separator.
+    one : str
+        Singular.
+    many : str, optional
+        Plural; the singular with "s" if omitted.
+
+    Returns
+    -------
+    str
+    """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def spell_time(seconds: float) -> str:
-    """A span of time in words, rounded.
+    """Return a time span in words, rounded.
 
+    Parameters
+    ----------
+    seconds : float
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> [spell_time(seconds) for seconds in (0.4, 7.2, 43, 60, 100, 4000, 13_600)]
     ['1 s', '7 s', '45 s', '1 minute', '2 minutes', '67 minutes', '4 hours']
     """
@@ -112,7 +201,15 @@ def spell_time(seconds: float) -> str:
 
 
 def warn(message: str, *, code: str) -> None:
-    """Warn at the line of the first caller outside this package."""
+    """Warn at the line of the first caller outside this package.
+
+    Parameters
+    ----------
+    message : str
+    code : str
+        A key of ``isthmus.exceptions.CODES``.
+    """
+    # # The warning must point to a line of the user's code, however deep the call is.
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "isthmus":
         level, frame = level + 1, frame.f_back

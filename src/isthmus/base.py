@@ -1,7 +1,7 @@
-"""The gate: who is source, who is target.
+"""Validate the input of every estimator: find source and target rows, and mask target labels.
 
-Every estimator takes its rows through :func:`check_transfer_data`. Nobody else looks at ``sample_domain``, and target
-labels stop here: whatever ``y`` says about a target row is masked before a method can see it.
+Every estimator passes its rows to :func:`check_transfer_data`. No other code reads ``sample_domain``. The function
+masks the labels of target rows before a method can use them.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from isthmus._math.rows import softmax as softmax
 from isthmus._validation import UNLABELLED, check_rows, find_classes, label_array, mask_target, read_domain, read_labels
 from isthmus.exceptions import DataError, UsageError
 
-SOURCE, TARGET = 1, -2  # what the gate writes where sample_domain is left out (skada's default numbers)
-# The door for answers of a person: target rows whose label may be used get this number in sample_domain. It is
-# positive, so a method sees a labelled row; labels of all rows with negative numbers stay masked.
+SOURCE, TARGET = 1, -2  # domain numbers if sample_domain is omitted (the defaults of skada)
+# Domain number of target rows that a person has labelled. It is positive, so methods use the label; the labels of all
+# rows with negative numbers are masked.
 ANSWERED = 1_000_000
 
 
-# Values that parameters of estimators often have
+# Allowed ranges that parameters of many estimators share
 FROM_0 = Interval(Integral, 0, None, closed="left")
 FROM_1 = Interval(Integral, 1, None, closed="left")
 POSITIVE = Interval(Real, 0, None, closed="neither")
@@ -44,17 +44,29 @@ N_JOBS = [Options(Integral, {-1}), FROM_1]  # threads: -1 for all cores
 
 
 class Lengths(Options):  # scikit-learn accepts only subclasses of its own constraints
-    """Allow a pair of whole numbers from 1, the smaller one first."""
+    """Allow a pair of whole numbers from 1, the smaller number first."""
 
     def __init__(self) -> None:
+        """Create the constraint; it has no settings."""
         super().__init__(tuple, set())
 
     def is_satisfied_by(self, value: Any) -> bool:
+        """Return whether a value is such a pair.
+
+        Parameters
+        ----------
+        value : object
+
+        Returns
+        -------
+        bool
+        """
         pair = isinstance(value, (tuple, list)) and len(value) == 2
         whole = pair and all(FROM_1.is_satisfied_by(n) and not isinstance(n, (bool, np.bool_)) for n in value)
         return whole and value[0] <= value[1]
 
     def __str__(self) -> str:
+        """Describe the allowed values for an error message."""
         return "two lengths, the shorter one first, such as (1, 2)"
 
 
@@ -64,7 +76,7 @@ def check_parameters(estimator: Any) -> None:
     Parameters
     ----------
     estimator : estimator
-        Its class has the table ``_parameter_constraints``, as scikit-learn's estimators do.
+        Its class has the table ``_parameter_constraints``, as the estimators of scikit-learn have.
 
     Raises
     ------
@@ -87,25 +99,39 @@ def check_parameters(estimator: Any) -> None:
     except InvalidParameterError as error:
         raise UsageError(str(error), code="bad-parameter") from None
     for name, value in values.items():
-        # Python counts True as the number 1; as a number of iterations it is a mistake.
+        # Python treats True as the number 1, but True as a number of iterations is a mistake.
         if isinstance(value, (bool, np.bool_)) and "boolean" not in table[name]:
             raise refusal(estimator, name, "a value that is not a boolean")
 
 
 def refusal(estimator: Any, name: str, expected: str) -> UsageError:
-    """Return the error for a parameter whose value does not suit the data or another parameter."""
+    """Return the error for a parameter that does not suit the data or another parameter.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The estimator with the parameter.
+    name : str
+        Name of the parameter.
+    expected : str
+        Description of the expected value.
+
+    Returns
+    -------
+    UsageError
+    """
     shown = f"{getattr(estimator, name)!r:.60}"
     return UsageError(f"{type(estimator).__name__} got {name}={shown}; expected {expected}.", code="bad-parameter")
 
 
 @dataclass(frozen=True)
 class Domains:
-    """What a method may know: rows, masked labels, who is source and who is target.
+    """Hold the data that a method may use: rows, masked labels and domains.
 
     Attributes
     ----------
     X : CSR matrix, ndarray or list of str
-        All rows; in the order given, or by content (:meth:`in_content_order`).
+        All rows, in the caller's order or in content order (:meth:`in_content_order`).
     codes : ndarray of int
         Position of each row's label in ``classes``; -1 for every target row and for unlabelled source rows.
     domain : ndarray of int
@@ -113,13 +139,13 @@ class Domains:
     classes : ndarray
         Sorted labels of the labelled source rows (and of ``extra_classes``).
     order : ndarray of int
-        Number that each row has in the caller's order.
+        Number of each row in the caller's order.
     source, target, unlabelled_source : ndarray of int
         Row numbers: labelled source rows, target rows, source rows without a label.
 
     See Also
     --------
-    isthmus.base.check_transfer_data : Makes it from rows, labels and domains.
+    isthmus.base.check_transfer_data : Validates rows, labels and domains and returns this object.
     """
 
     X: Any
@@ -130,59 +156,101 @@ class Domains:
 
     @cached_property
     def source(self) -> np.ndarray:
+        """Numbers of the labelled source rows."""
         return np.flatnonzero(self.codes != UNLABELLED)
 
     @cached_property
     def target(self) -> np.ndarray:
+        """Numbers of the target rows."""
         return np.flatnonzero(self.domain < 0)
 
     @cached_property
     def unlabelled_source(self) -> np.ndarray:
+        """Numbers of the source rows without a label."""
         return np.flatnonzero((self.domain > 0) & (self.codes == UNLABELLED))
 
     @property
     def n_rows(self) -> int:
+        """Number of rows."""
         return len(self.codes)
 
     @property
     def n_classes(self) -> int:
+        """Number of classes."""
         return len(self.classes)
 
     @property
     def source_codes(self) -> np.ndarray:
+        """Class codes of the labelled source rows."""
         return self.codes[self.source]
 
     @property
     def answered(self) -> np.ndarray:
-        """Rows of the target that a person answered: those marked with ``ANSWERED``; they are part of ``source``."""
+        """Numbers of the target rows that a person has labelled (``ANSWERED``); they are part of ``source``."""
         return self.source[self.domain[self.source] == ANSWERED]
 
     @property
     def source_domains(self) -> np.ndarray:
-        """Numbers of the source domains that have labelled rows."""
+        """Domain numbers of the labelled source rows, sorted and unique."""
         return np.unique(self.domain[self.source])
 
     def rows(self, index: np.ndarray) -> Any:
-        """Rows ``index`` of ``X``, whatever ``X`` is."""
+        """Return some rows of ``X``.
+
+        Parameters
+        ----------
+        index : ndarray of int
+            Row numbers.
+
+        Returns
+        -------
+        list of str, csr_matrix or ndarray
+            Of the type of ``X``.
+        """
         if isinstance(self.X, list):
             return [self.X[i] for i in index]
         return self.X[index]
 
     def in_content_order(self) -> Domains:
-        """The same rows, sorted by a hash of what they hold: what a method draws, adds up or ties follows the content.
+        """Return the same rows, sorted by a hash of their contents.
 
-        The caller's order then changes nothing, to the last bit. What is stored about single rows goes back into that
-        order by :meth:`restore_rows`, :meth:`restore_targets` and ``order[numbers]``.
+        Random draws, floating-point sums and ties then depend only on the contents: the result is the same, bit for
+        bit, for every order of the caller's rows. :meth:`restore_rows`, :meth:`restore_targets` and ``order[numbers]``
+        return to the caller's order.
+
+        Returns
+        -------
+        Domains
         """
         order = content_order(self.X, self.domain, self.codes)
         return Domains(self.rows(order), self.codes[order], self.domain[order], self.classes, self.order[order])
 
     def restore_rows(self, values: Any) -> Any:
-        """One value per row, in the caller's order."""
+        """Return one value per row in the caller's order.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_rows, ...)
+            In the order of this object.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, ...)
+        """
         return values[np.argsort(self.order)]
 
     def restore_targets(self, values: Any) -> Any:
-        """One value per target row, in the caller's order."""
+        """Return one value per target row in the caller's order.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_target_rows, ...)
+            In the order of this object.
+
+        Returns
+        -------
+        ndarray of shape (n_target_rows, ...)
+        """
         return values[np.argsort(self.order[self.target])]
 
 
@@ -198,29 +266,39 @@ def check_transfer_data(
     min_classes: int = 2,
     reset: bool = True,
 ) -> Domains:
-    """Validate rows, labels and domains, mask target labels, and say who is who.
+    """Validate rows, labels and domains, and mask the labels of target rows.
 
     Parameters
     ----------
     estimator : estimator
-        Whose ``n_features_in_`` and ``feature_names_in_`` are set.
+        Its ``n_features_in_`` and ``feature_names_in_`` are set.
     X : sparse matrix, ndarray or sequence of str
-        Rows of all domains together.
+        Rows of all domains.
     y : array-like
-        Unlabelled is -1 for integers, None or NaN for anything else.
+        Labels; unlabelled is -1 for integers, and None or NaN otherwise.
     sample_domain : array-like of int, optional
-        Positive source, negative target. If omitted, unlabelled rows are target. If then no row is unlabelled, there is
-        no target and the method runs on the source alone (what scikit-learn's own tools expect of a classifier).
+        Positive for source rows, negative for target rows. If omitted, unlabelled rows are target rows. If no row is
+        unlabelled either, there is no target and the method is trained on the source only, as the tools of scikit-learn
+        expect of a classifier.
     kind : {"matrix", "counts", "text"}
-        What ``X`` must be. "counts" also refuses negative entries.
+        Expected content of ``X``. "counts" also refuses negative entries.
     extra_classes : iterable, optional
-        Classes known from elsewhere (word labels). With them, source labels may be missing.
+        Classes from other sources, such as labelled words. With them, source labels may be missing.
     need_overlap : bool
-        Refuse sparse source and target rows that share no column: nothing could be carried across.
+        Refuse sparse source and target rows without a shared column, because labels transfer through shared words.
     min_classes : int
-        Fewest classes the source must name; 1 leaves the check to the caller.
+        Smallest number of classes in the source labels; 1 leaves the check to the caller.
     reset : bool
-        Passed on to scikit-learn's ``validate_data``.
+        Passed to scikit-learn's ``validate_data``.
+
+    Returns
+    -------
+    Domains
+
+    Raises
+    ------
+    DataError
+        The rows, the labels or the domains are not valid.
     """
     X = check_rows(estimator, X, kind=kind, reset=reset)
     n = len(X) if isinstance(X, list) else X.shape[0]
@@ -241,6 +319,7 @@ def check_transfer_data(
         domain = np.where(known, SOURCE, TARGET)
     else:
         domain = read_domain(sample_domain, n)
+        # # Masking comes first, so that target labels of an odd type cannot cause an error.
         values, known = read_labels(mask_target(y, domain))
     if sample_domain is not None and not np.any(domain < 0):
         raise DataError(
@@ -270,6 +349,7 @@ def _check_overlap(domains: Domains) -> None:
 
 
 def _columns_in_use(rows: Any) -> np.ndarray:
+    """Return the numbers of the columns with a non-zero entry."""
     if sp.issparse(rows):
         used = np.zeros(rows.shape[1], dtype=bool)
         used[rows.indices[rows.data != 0]] = True
@@ -280,27 +360,28 @@ def _columns_in_use(rows: Any) -> np.ndarray:
 class TransferClassifier(ClassifierMixin, BaseEstimator):
     """Base of all classifiers that carry labels from source rows to target rows.
 
-    A subclass sets ``_row_kind`` and writes ``_fit(domains)``, which stores fitted attributes and returns the class
-    codes of the target rows (None: those of the largest scores), and ``_scores(X)``, which returns one score per row
-    and class (larger is better). It inherits the gate, ``transduction_``, ``predict`` and, if its scores are
-    log-probabilities, ``predict_proba``. Its table ``_parameter_constraints`` says what each parameter may be, in
-    scikit-learn's terms; ``fit`` checks it. Rows reach ``_fit`` in the order of their contents, see
+    A subclass sets ``_row_kind`` and defines two methods. ``_fit(domains)`` stores fitted attributes and returns the
+    class codes of the target rows, or None if the largest scores decide. ``_scores(X)`` returns one score per row and
+    class; larger is better. The subclass inherits input validation, ``transduction_``, ``predict`` and, if its scores
+    are log-probabilities, ``predict_proba``. Its table ``_parameter_constraints`` lists the allowed values of each
+    parameter, as in scikit-learn; ``fit`` checks them. ``_fit`` receives the rows in content order, see
     :meth:`Domains.in_content_order`.
 
     See Also
     --------
-    isthmus.base.Domains : What ``_fit`` gets.
+    isthmus.base.Domains : The argument of ``_fit``.
     isthmus.estimator_checks.transfer_checks : Checks for an estimator of your own.
     """
 
-    # Class attribute instead of set_fit_request(): no user has to ask for it, no global switch is touched.
+    # A class attribute instead of set_fit_request(): users need neither a call nor a global setting.
     __metadata_request__fit = {"sample_domain": True}
     _parameter_constraints: ClassVar[dict[str, list]] = {}
-    history_measure = "objective"  # what the numbers in ``history_`` are, for whoever draws them
-    prediction_rule: Callable[[], Any]  # of some: what labels new documents without scikit-learn, and makes the scores
+    history_measure = "objective"  # name of the numbers in ``history_``, for charts
+    # Returns the rule that scores new documents without scikit-learn; not every class has one.
+    prediction_rule: Callable[[], Any]
     _row_kind = "matrix"
     _need_overlap = True
-    _sort_rows = True  # False where rows and columns of X belong together (a kernel matrix)
+    _sort_rows = True  # False if columns of X correspond to rows, as in a kernel matrix
 
     def fit(self, X, y, sample_domain=None):
         """Fit on source and target rows together.
@@ -310,8 +391,8 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         X : {sparse matrix, ndarray} of shape (n_rows, n_features), or sequence of str
             Rows of all domains.
         y : array-like of shape (n_rows,)
-            Labels; -1 (integers) or None/NaN (anything else) where unknown. Labels of target rows are ignored. All may
-            be unknown where classes are named otherwise (labelled words, names of classes).
+            Labels; -1 (integers) or None/NaN (other types) where unknown. Labels of target rows are ignored. All may
+            be unknown if labelled words or names of classes define the classes.
         sample_domain : array-like of int, optional
             Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
 
@@ -324,6 +405,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         settings: dict[str, Any] = {"kind": self._row_kind, "extra_classes": extras, "need_overlap": self._need_overlap}
         try:
             domains = check_transfer_data(self, X, y, sample_domain, **settings)
+        # # numpy cannot sort classes of different types, such as labels that are numbers and words labelled with names.
         except TypeError as error:
             if not extras or "not supported between" not in str(error):
                 raise
@@ -331,6 +413,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         domains = domains.in_content_order() if self._sort_rows else domains
         self.classes_ = domains.classes
         codes = domains.codes.copy()
+        # # Unlabelled source rows get the class with the largest score, like new documents.
         for rows, found in ((domains.target, self._fit(domains)), (domains.unlabelled_source, None)):
             if len(rows):
                 codes[rows] = self._scores(domains.rows(rows)).argmax(axis=1) if found is None else found
@@ -339,41 +422,76 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def transduction_(self) -> np.ndarray:
-        """Label of every fitted row; stored as codes, because a saved file holds numbers in less space than names."""
+        """Label of every fitted row; stored as codes, which take less space in a saved file than names."""
         return self.classes_[self._codes]
 
     def predict(self, X):
-        """Class of each new target document, without refitting."""
+        """Return the class of each new target document, without refitting.
+
+        Parameters
+        ----------
+        X : {sparse matrix, ndarray} of shape (n_rows, n_features), or sequence of str
+            New documents.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         check_is_fitted(self)
         return self.classes_[self._scores(self._check_new(X)).argmax(axis=1)]
 
     def predict_proba(self, X):
-        """Probability of each class for each new target document."""
+        """Return the probability of each class for each new target document.
+
+        Parameters
+        ----------
+        X : {sparse matrix, ndarray} of shape (n_rows, n_features), or sequence of str
+            New documents.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         check_is_fitted(self)
         return softmax(self._scores(self._check_new(X)))
 
     def target_proba(self, X):
-        """Probabilities of the fitted target rows ``X``, in their order; a method may know them without computing."""
+        """Return the class probabilities of the fitted target rows.
+
+        A subclass may return stored probabilities instead of computing them again.
+
+        Parameters
+        ----------
+        X : {sparse matrix, ndarray} of shape (n_target_rows, n_features), or sequence of str
+            The fitted target rows, in their order.
+
+        Returns
+        -------
+        ndarray of shape (n_target_rows, n_classes)
+        """
         return self.predict_proba(X)
 
     def _check_new(self, X):
         return check_rows(self, X, kind=self._row_kind)
 
     def _extra_classes(self) -> list | None:
-        """Classes that are known from elsewhere than the labels."""
+        """Return classes from sources other than the labels, or None."""
         return None
 
     def _refuse_kinds(self, extras: list) -> DataError:
-        """The error where such classes and the labels cannot be compared."""
+        """Return the error for extra classes that cannot be compared with the labels."""
         raise NotImplementedError
 
     def _fit(self, domains: Domains) -> np.ndarray | None:
+        """Fit on validated data; return the class codes of the target rows or None."""
         raise NotImplementedError
 
     def _scores(self, X) -> np.ndarray:
+        """Return one score per row and class; larger is better."""
         return self.prediction_rule().scores(X)
 
     def __sklearn_tags__(self):
+        """Return the tags that describe the accepted input to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self._row_kind != "text"
         tags.input_tags.positive_only = self._row_kind == "counts"

@@ -1,7 +1,7 @@
-"""Errors and warnings a user may catch, each with a stable code.
+"""Define the errors and warnings that a user may catch, each with a stable code.
 
-Codes are words, not numbers, and never change meaning. ``isthmus.exceptions.CODES`` lists them all; the
-command prints them in brackets behind the sentence, so that a script can look for them.
+A code is a word and never changes its meaning. ``isthmus.exceptions.CODES`` lists all codes. The command prints the
+code in brackets after the message, so that a script can search for it.
 """
 
 CODES = {
@@ -79,14 +79,14 @@ CODES = {
 
 
 class IsthmusError(Exception):
-    """Base of all Isthmus errors.
+    """Serve as base class of all Isthmus errors.
 
     Parameters
     ----------
     message : str
-        What was given, what was expected, what to try: one sentence, or two.
+        Given value, expected value and advice, in one or two sentences.
     code : str
-        One of ``CODES``.
+        A key of ``CODES``.
 
     Examples
     --------
@@ -99,35 +99,47 @@ class IsthmusError(Exception):
     """
 
     def __init__(self, message: str, *, code: str):
+        """Store the message and the code."""
         if code not in CODES:
             raise KeyError(f"unknown error code {code!r}")
         super().__init__(message)
         self.code = code
 
     def __reduce__(self):
-        # The default would call the class without its keyword and fail when an error crosses processes.
+        """Support pickling, for errors in other processes."""
+        # The default would call the class without its keyword argument and fail in the receiving process.
         return _rebuild, (type(self), str(self), self.code)
 
 
 class DataError(IsthmusError, ValueError):
-    """The data cannot be used as given."""
+    """Report data that cannot be used."""
 
 
 class UsageError(IsthmusError, ValueError):
-    """An argument or option is wrong, whatever the data."""
+    """Report an argument or option that is wrong for any data."""
 
     def __init__(self, message: str, *, code: str = "bad-parameter"):
+        """Store the message and the code."""
         super().__init__(message, code=code)
 
 
 class MissingExtraError(IsthmusError, ImportError):
-    """An optional dependency is needed and not installed."""
+    """Report an optional dependency that is needed and not installed."""
 
 
 class IsthmusWarning(UserWarning):
-    """Base of all Isthmus warnings; ``code`` as for errors."""
+    """Serve as base class of all Isthmus warnings.
+
+    Parameters
+    ----------
+    message : str
+        Observation and advice, in one or two sentences.
+    code : str
+        A key of ``CODES``.
+    """
 
     def __init__(self, message: str, *, code: str = "data-checks"):
+        """Store the message and the code."""
         if code not in CODES:
             raise KeyError(f"unknown warning code {code!r}")
         super().__init__(message)
@@ -135,4 +147,5 @@ class IsthmusWarning(UserWarning):
 
 
 def _rebuild(kind, message, code):
+    """Create an error from its pickled parts."""
     return kind(message, code=code)

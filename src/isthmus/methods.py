@@ -1,4 +1,4 @@
-"""The registry of methods: every name with its vectoriser, its estimator and its traits."""
+"""Register every method name with its vectoriser, its estimator and its properties."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from isthmus.pipeline import TransferPipeline
 
 
-WINDOWED = 20_000  # documents of both sides up to which contexts are counted within a few tokens
+WINDOWED = 20_000  # documents of both collections; larger inputs use whole documents as contexts
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a caller may say about any recipe."""
+    """Hold the options that a caller may set for any recipe."""
 
     random_state: int | None = 0
     analyzer: str = "auto"
@@ -35,25 +35,36 @@ class Options:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A named way from texts to labels; name and summary are as the command shows them."""
+    """Describe a named method from texts to labels, as the command shows it."""
 
     name: str
     summary: str
-    build: Callable[[Options], TransferPipeline]  # options to an unfitted pipeline of raw texts
-    adapts: bool = True  # the target's texts influence the model; False for the source-only yardsticks
+    build: Callable[[Options], TransferPipeline]  # returns an unfitted pipeline of raw texts
+    adapts: bool = True  # the target's texts influence the model; False for the source-only baselines
     takes_words: bool = False  # uses labelled words
-    takes_vectors: bool = False  # reads texts through a model trained elsewhere
-    takes_classes: bool = False  # uses classes that are given by their names, so that no document need be labelled
-    page: str = ""  # under docs/understand/methods
-    # The pipeline for files larger than memory: the same, an approximation, or None where the method needs memory.
+    takes_vectors: bool = False  # uses vectors of a pre-trained model
+    takes_classes: bool = False  # uses classes given by name; no labelled document is required
+    page: str = ""  # file name below docs/understand/methods
+    # Returns the pipeline for files larger than memory: the same pipeline or an approximation. None if the method must
+    # load all texts.
     chunks: Callable[[Options], TransferPipeline] | None = None
 
     def build_with(self, **options: Any) -> TransferPipeline:
-        """Unfitted pipeline; keywords are fields of :class:`Options`."""
+        """Return an unfitted pipeline.
+
+        Parameters
+        ----------
+        **options
+            Fields of :class:`Options`.
+
+        Returns
+        -------
+        TransferPipeline
+        """
         return self.build(Options(**options))
 
 
-# Imports stay inside the functions, so that reading the registry loads neither a method nor numpy.
+# Functions contain the imports, so that a look at the registry loads neither a method nor numpy.
 
 
 def _pipeline(*steps: Any) -> TransferPipeline:
@@ -62,7 +73,7 @@ def _pipeline(*steps: Any) -> TransferPipeline:
     return make_transfer_pipeline(*steps)
 
 
-# -- what methods read -------------------------------------------------------------------------------------------------
+# -- Vectorisers -------------------------------------------------------------------------------------------------------
 
 
 def _counts(options: Options, **settings: Any) -> TextVectorizer:
@@ -76,12 +87,12 @@ def _tfidf(options: Options, **settings: Any) -> TextVectorizer:
 
 
 def _words_and_pairs(options: Options) -> TextVectorizer:
-    """Word pairs with negations ("not good"), which verdicts hang on."""
+    """Return a vectoriser of words and word pairs with negations ("not good"), which decide about opinions."""
     return _tfidf(options, ngram_range=(1, 2), sentiment=True, sublinear=True, negation=options.negation)
 
 
 def _phrases(options: Options) -> tuple[str, ...] | None:
-    """Labelled words that are several words."""
+    """Return the labelled terms that consist of several words."""
     phrases = tuple(word for word in options.word_labels or () if isinstance(word, str) and " " in word.strip())
     return phrases or None
 
@@ -96,7 +107,7 @@ def _labelled_words_and_pairs(options: Options) -> TextVectorizer:
 
 
 def _plain_words(options: Options) -> TextVectorizer:
-    """tf-idf of single words, rows of length one, and the phrases among the labelled words."""
+    """Return a tf-idf vectoriser of single words and labelled phrases, with rows of length one."""
     return _tfidf(options, phrases=_phrases(options), negation=options.negation)
 
 
@@ -106,14 +117,14 @@ def _embedder(options: Options) -> Any:
     return TextEmbedder.of(resolve_embedder(options.embed))
 
 
-# -- pipelines ---------------------------------------------------------------------------------------------------------
+# -- Pipelines ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class _Method:
-    """Builds a pipeline: what ``read`` makes of texts, then the estimator at ``place`` with these settings."""
+    """Build a pipeline: the vectoriser that ``read`` returns, then the estimator at ``place`` with these settings."""
 
-    place: str  # below ``package``
+    place: str  # module and class name below ``package``
     read: Callable[[Options], Any] | None = _counts
     settings: Mapping[str, Any] = field(default_factory=dict)
     package: str = "isthmus.classify"
@@ -126,7 +137,7 @@ class _Method:
         return _pipeline(*steps, kind(**shared, **self.settings, **more))
 
 
-_SHARED = ("random_state", "word_labels")  # options that estimators have under the same name
+_SHARED = ("random_state", "word_labels")  # options that are also parameters of estimators
 
 
 def _source_only(estimator: Any, *steps: Any) -> TransferPipeline:
@@ -204,7 +215,7 @@ _MANIFOLD = "dual.manifold.ManifoldDualClassifier"
 _FACTOR = "dual.factor.FactorDualClassifier"
 _STRINGS = "strings.classifier.TransductiveKernelClassifier"
 
-# -- classes given by their names --------------------------------------------------------------------------------------
+# -- Classes given by name ---------------------------------------------------------------------------------------------
 
 
 def _build_names(options: Options) -> TransferPipeline:
@@ -217,7 +228,7 @@ def _build_names(options: Options) -> TransferPipeline:
 
     method = ClassNameClassifier(options.classes, random_state=options.random_state)
     latent = _tfidf(options, sublinear=True), LatentSemantics(random_state=options.random_state)
-    # Names need a model that reads them: vectors that were given exist for the documents alone.
+    # Names of classes need a model that embeds them: given vectors exist only for the documents.
     absent = options.embed in (None, False) or (options.embed == "static" and not has_static_vectors())
     if absent or isinstance(options.embed, VectorTable):
         return _pipeline(*latent, method)
@@ -255,9 +266,9 @@ _SUMMARIES = {
 def _recipe(
     name: str, build: Callable[[Options], TransferPipeline], page: str = "", chunks: Any = None, **traits: bool
 ) -> Recipe:
-    """Return an entry of the list; its page has its own name unless another is given.
+    """Return an entry of the registry; its page has its own name unless another is given.
 
-    ``chunks`` is True where chunks use the same pipeline.
+    ``chunks`` is True if files larger than memory use the same pipeline.
     """
     return Recipe(
         name, _SUMMARIES[name], build, page=page or name, chunks=build if chunks is True else chunks, **traits
@@ -311,15 +322,15 @@ METHODS: dict[str, Recipe] = {
     )
 }
 
-# Methods that only the benchmarks have, with a suite and a task that run each.
+# Methods that only the benchmarks contain, with a suite and a task that run each method.
 IN_BENCHMARKS = {
     **dict.fromkeys(("tsvm", "sgt"), ("cocc", "rec-talk")),
     **dict.fromkeys(("sfa", "scl", "coral", "tradaboost"), ("strings", "books-kitchen")),
 }
 
-# Ways to group, for :func:`make_grouping`: settings of the estimator. "guided-paper" is that of
-# :mod:`isthmus.papers.guided`, with contexts within a few tokens and all shared words as context. The best of several
-# starts is used, where the paper reports the mean of thirty.
+# Methods of :func:`make_grouping`, with the settings of the estimator. "guided-paper" is :mod:`isthmus.papers.guided`,
+# with contexts within a few tokens and all shared words as context words. It uses the best of several starts; the
+# paper reports the mean of thirty.
 GROUPINGS: dict[str, dict[str, Any]] = {
     "guided": {"guidance": "auto"},
     "guided-paper": {"guidance": 0.5, "max_iter": 25, "init": "random"},
@@ -327,19 +338,48 @@ GROUPINGS: dict[str, dict[str, Any]] = {
 
 
 def grouping_settings(name: str) -> dict[str, Any]:
-    """Settings of a way to group, or an error that names those there are."""
+    """Return the settings of a clustering method.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``GROUPINGS``.
+
+    Returns
+    -------
+    dict of str to object
+
+    Raises
+    ------
+    UsageError
+        No method has this name.
+    """
     if name not in GROUPINGS:
         raise UsageError(f"Unknown method {name!r}; use one of {', '.join(GROUPINGS)}.", code="unknown-method")
     return dict(GROUPINGS[name])
 
 
-_COMMON = ("auto", "cocc", "projection", "logistic", "self-training")  # named where a method is not known
+_COMMON = ("auto", "cocc", "projection", "logistic", "self-training")  # listed in the error for an unknown method
 
 
 def get_method(name: str, *, chunks: bool = False) -> Recipe:
-    """Return the method of that name, or raise an error that suggests the nearest.
+    """Return the method with a name, or raise an error that suggests the most similar name.
 
-    With ``chunks`` only methods that run on files larger than memory are accepted.
+    Parameters
+    ----------
+    name : str
+        A key of ``METHODS``.
+    chunks : bool
+        Accept only methods that support files larger than memory.
+
+    Returns
+    -------
+    Recipe
+
+    Raises
+    ------
+    UsageError
+        No such method exists.
     """
     known = [other for other, method in METHODS.items() if method.chunks or not chunks]
     if name in known:
@@ -358,7 +398,7 @@ def get_method(name: str, *, chunks: bool = False) -> Recipe:
 
 
 def make_method(name: str, **options: Any) -> TransferPipeline:
-    """Unfitted pipeline of a recipe, from raw texts to labels.
+    """Return the unfitted pipeline of a recipe, from raw texts to labels.
 
     Parameters
     ----------
@@ -367,12 +407,21 @@ def make_method(name: str, **options: Any) -> TransferPipeline:
     **options
         Fields of :class:`Options`: ``random_state``, ``analyzer``, ``min_df``, ``language``, ``word_labels``,
         ``embed``, ``classes`` (names of classes, or names and words), ``negation`` (as for
-        :class:`isthmus.features.TextVectorizer`, where words and pairs are counted).
+        :class:`isthmus.features.TextVectorizer`, for methods that count words and pairs).
+
+    Returns
+    -------
+    TransferPipeline
+
+    Raises
+    ------
+    UsageError
+        No method has this name.
 
     See Also
     --------
-    isthmus.make_transfer_pipeline : Pipelines of your own.
-    isthmus.label : Labels texts by a recipe in one call.
+    isthmus.make_transfer_pipeline : Creates a pipeline from your own steps.
+    isthmus.label : Labels texts with a recipe in one call.
 
     Examples
     --------
@@ -397,12 +446,43 @@ def make_grouping(
     pivots=None,
     **settings,
 ):
-    """Vectoriser and unfitted cross-guided k-means for two collections, and their tf-idf rows, source first.
+    """Return a vectoriser, unfitted cross-guided k-means and the tf-idf rows of two collections.
 
-    ``method`` is a key of ``GROUPINGS``; ``settings`` go before its own. Contexts of shared words are counted within
-    ``window`` tokens of the running text; ``pivots`` gives the weights of some of them, by word. With "guided", the
-    1,000 commonest shared words are context words, and collections of more than 20,000 documents, as well as character
-    features, use whole documents instead.
+    With "guided", the 1,000 most frequent shared words are context words. Collections of more than 20,000 documents and
+    character features use whole documents as contexts.
+
+    Parameters
+    ----------
+    source_texts, target_texts : sequence of str
+        Documents.
+    method : str
+        A key of ``GROUPINGS``.
+    analyzer : str
+        As for :class:`isthmus.features.TextVectorizer`.
+    min_df : int or "auto"
+        As for :class:`isthmus.features.TextVectorizer`.
+    language : str
+        As for :class:`isthmus.features.TextVectorizer`.
+    window : int
+        Contexts of shared words are counted within this many tokens.
+    pivots : mapping of str to float, optional
+        Weights of some shared words, from 0 to 1.
+    **settings
+        Parameters of the estimator; they override the settings of ``method``.
+
+    Returns
+    -------
+    vectorizer : TextVectorizer
+        Fitted on both collections.
+    model : estimator
+        Unfitted.
+    rows : csr_matrix of shape (n_source + n_target, n_terms)
+        Source rows first.
+
+    Raises
+    ------
+    UsageError
+        The method or a pivot is not valid.
     """
     from isthmus.clustering.guided import CrossGuidedKMeans
     from isthmus.features.contexts import context_words, window_contexts
@@ -428,7 +508,7 @@ def make_grouping(
 
 
 def _pivot_columns(vectorizer, pivots: Mapping[str, float]) -> dict[int, float]:
-    """Weights of shared words by their columns; a word stands for all words of its stem."""
+    """Return the weights of shared words by column; a word represents all words with the same stem."""
     columns = {word: column for column, word in enumerate(vectorizer.feature_names_)}
     found: dict[int, float] = {}
     for word, weight in pivots.items():

@@ -1,4 +1,4 @@
-"""What a job was asked for: every option of ``label`` and ``cluster`` once, with type, default, limits and help."""
+"""Define every option of ``label`` and ``cluster`` once, with its type, default, limits and help text."""
 
 from __future__ import annotations
 
@@ -18,56 +18,81 @@ from isthmus.exceptions import UsageError
 
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 ENGINES = ("local", "dask", "memory")
-GROUPS = ("files", "learn", "texts", "write", "blocks", "talk")  # in the order of help texts
-LARGEST_SEED = 2**32 - 1
-BLOCK_ROWS = 50_000
-ERROR_BUDGET = 0.1  # share of wrong labels among those that need no review
-ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")  # columns that a labelling adds
-SAMPLE = 3_000  # documents of each side that evidence, expectation and calibration rest on
+GROUPS = ("files", "learn", "texts", "write", "blocks", "talk")  # of options, in the order of help texts
+LARGEST_SEED = 2**32 - 1  # the largest seed that numpy accepts
+BLOCK_ROWS = 50_000  # rows per block of a large file
+ERROR_BUDGET = 0.1  # accepted share of wrong labels among documents without review
+# Columns that labelling adds to the target's table.
+ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
+SAMPLE = 3_000  # documents per collection for evidence, expected accuracy and calibration
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a job."""
+    """Describe one option of a job."""
 
     name: str  # the field of the request
-    kind: type  # of a single value
+    kind: type  # type of a single value
     many: bool  # whether it takes several values
-    optional: bool  # whether it may be left out as None
+    optional: bool  # whether None is allowed
     default: Any
-    help: str  # a sentence for people
-    group: str  # where it stands in help texts
-    flags: tuple[str, ...] = ()  # how the command calls it; empty where only Python takes it
-    metavar: str | None = None  # what stands for the value in help texts
-    choices: tuple[str, ...] = ()  # values that are allowed, where they can be listed
-    low: float | None = None  # limits of a number, both allowed
-    high: float | None = None
-    python: str = ""  # what :func:`isthmus.label` and its relatives call it
-    command_only: bool = False  # whether only the command takes it in this form; Python in another, or not at all
-    blocks: bool = True  # whether a run in blocks can do it
-    model: bool = True  # whether a saved model can do it on later texts
-    usual: Any = None  # what it is where it was left out as None
-    form: str = ""  # its title in the workbench's form; '' where the form does not show it
-    percent: bool = False  # whether the form shows a share as percent
-    outcome: bool = True  # whether what is written depends on it: a stopped run goes on only with the same value
+    help: str  # help text
+    group: str  # section of help texts
+    flags: tuple[str, ...] = ()  # names on the command line; empty if only Python accepts the option
+    metavar: str | None = None  # placeholder of the value in help texts
+    choices: tuple[str, ...] = ()  # allowed values, if they are a fixed list
+    low: float | None = None  # smallest allowed number
+    high: float | None = None  # largest allowed number
+    python: str = ""  # name in Python functions, if it differs from ``name``
+    command_only: bool = False  # whether Python has no such option, or has it in another form
+    blocks: bool = True  # whether a run in blocks supports it
+    model: bool = True  # whether labelling later texts with a saved model supports it
+    usual: Any = None  # value that replaces None
+    form: str = ""  # title in the workbench's form; '' if the form does not show the option
+    percent: bool = False  # whether the form shows the share in percent
+    outcome: bool = True  # whether the output depends on it; a stopped run continues only with the same value
 
     @property
     def start(self) -> Any:
-        """What it is where nobody says otherwise, as JSON holds it."""
+        """Default value in a form that JSON supports."""
         value = self.fill(self.default)
         return list(value) if self.many and value is not None else value
 
     def fill(self, value: Any) -> Any:
-        """A value, or the usual one where it was left out as None."""
+        """Return the value, or the usual value for None.
+
+        Parameters
+        ----------
+        value : object
+
+        Returns
+        -------
+        object
+        """
         return self.usual if value is None else value
 
     @property
     def key(self) -> str:
-        """What Python, forms and programs call it."""
+        """Name in Python, forms and programs."""
         return self.python or self.name
 
     def read(self, text: str) -> Any:
-        """The value that was typed into a form; of several, one a line."""
+        """Convert text that was entered in a form to a value.
+
+        Parameters
+        ----------
+        text : str
+            An option with several values has one value per line.
+
+        Returns
+        -------
+        object
+
+        Raises
+        ------
+        UsageError
+            A number was expected and something else was entered.
+        """
         if self.many:
             return [line.strip() for line in text.splitlines() if line.strip()]
         try:
@@ -78,11 +103,23 @@ class Option:
 
     @property
     def shown(self) -> str:
-        """How the command shows it: its long flag."""
+        """Name in messages of the command: the long flag."""
         return self.flags[-1] if self.flags else self.name
 
     def check(self, value: Any, name: str) -> None:
-        """Refuse a value that is outside the table, under the name by which it was given."""
+        """Refuse a value that the option does not allow.
+
+        Parameters
+        ----------
+        value : object
+        name : str
+            Name of the option in the error message.
+
+        Raises
+        ------
+        UsageError
+            The value is not allowed.
+        """
         if value is None and self.optional:
             return
         values = value if self.many else (value,)
@@ -104,10 +141,26 @@ class Option:
 
 
 def option(group: str, default: Any, help: str, typed: str = "", *, memory: bool = False, **more: Any) -> Any:
-    """A field of a request with everything that is known about it.
+    """Return a dataclass field of a request with all properties of the option.
 
-    ``group``: where it stands in help texts; ``typed``: how the command takes it, as "-o --output OUT"; ``memory``:
-    only a fit in memory can do it.
+    Parameters
+    ----------
+    group : str
+        Section of help texts, one of ``GROUPS``.
+    default : object
+        Default value.
+    help : str
+        Help text.
+    typed : str
+        Flags and placeholder on the command line, such as "-o --output OUT"; "" if only Python has the option.
+    memory : bool
+        Whether only a fit in memory supports the option.
+    **more
+        Other fields of :class:`Option`.
+
+    Returns
+    -------
+    dataclasses.Field
     """
     usual = _OF_GROUP.get(group, {}) | ({"blocks": False, "model": False} if memory else {})
     flags, metavar = split_flags(typed)
@@ -116,8 +169,20 @@ def option(group: str, default: Any, help: str, typed: str = "", *, memory: bool
 
 
 def split_flags(typed: str) -> tuple[tuple[str, ...], str | None]:
-    """The flags of an option, and what stands for its value in help texts.
+    """Return the flags of an option and the placeholder of its value.
 
+    Parameters
+    ----------
+    typed : str
+        As for :func:`option`.
+
+    Returns
+    -------
+    flags : tuple of str
+    metavar : str or None
+
+    Examples
+    --------
     >>> split_flags("-o --output OUT"), split_flags("--force")
     ((('-o', '--output'), 'OUT'), (('--force',), None))
     """
@@ -126,7 +191,7 @@ def split_flags(typed: str) -> tuple[tuple[str, ...], str | None]:
     return flags, " ".join(words[len(flags) :]) or None
 
 
-# What options of a group have in common, unless they say otherwise.
+# Properties that the options of a group share; an option may override them.
 _OF_GROUP = {
     "write": {"outcome": False},
     "talk": {"outcome": False},
@@ -137,7 +202,7 @@ _OF_GROUP = {
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What both jobs share: which columns to read, how to read texts, where to write, how to work in blocks."""
+    """Hold the options that both jobs share: columns, reading of texts, outputs and blocks."""
 
     files: tuple[str, ...] = option(
         "files", (), "Documents to learn from, then the documents to work on.", outcome=False, command_only=True
@@ -212,23 +277,48 @@ class Request:
 
     @property
     def target(self) -> str:
-        """The last file."""
+        """Path of the target: the last file."""
         return self.files[-1]
 
     @classmethod
     def options(cls) -> dict[str, Option]:
-        """Every option by its name, in the order of help texts."""
+        """Return every option by its field name, in the order of help texts.
+
+        Returns
+        -------
+        dict of str to Option
+        """
         kind: Any = cls
         return _options(kind)
 
     @classmethod
     def form(cls) -> list[Option]:
-        """Options that a form shows, and programs may set over the network."""
+        """Return the options that a form shows and that programs may set over the network.
+
+        Returns
+        -------
+        list of Option
+        """
         return [spec for spec in cls.options().values() if spec.form]
 
     @classmethod
     def build(cls, given: Mapping[str, Any]) -> Self:
-        """A request from options by the names that Python gives them; an unknown one is refused with a suggestion."""
+        """Create a request from options with their Python names.
+
+        Parameters
+        ----------
+        given : mapping of str to object
+            Values by name.
+
+        Returns
+        -------
+        Request
+
+        Raises
+        ------
+        UsageError
+            A name is unknown, or a value is not allowed.
+        """
         names = {spec.key: name for name, spec in cls.options().items()}
         known: dict[str, Any] = {}
         for name, value in given.items():
@@ -245,17 +335,39 @@ class Request:
         return request
 
     def check(self, *, command: bool = True) -> None:
-        """Refuse values outside the table; in the words of the command, or of Python."""
+        """Refuse values that an option does not allow.
+
+        Parameters
+        ----------
+        command : bool
+            Whether error messages use the names of the command instead of Python's.
+
+        Raises
+        ------
+        UsageError
+            A value is not allowed.
+        """
         for name, spec in self.options().items():
             spec.check(getattr(self, name), spec.shown if command else f"{spec.key}:")
 
     def reading(self) -> dict[str, Any]:
-        """How texts are read, and the seed, by the names that recipes and vectorisers give them."""
+        """Return the options for the reading of texts, and the seed, with the names that recipes and vectorisers use.
+
+        Returns
+        -------
+        dict of str to object
+        """
         specs = self.options().items()
         return {spec.python or name: getattr(self, name) for name, spec in specs if spec.group == "texts"}
 
     def deciding(self) -> dict[str, Any]:
-        """What the outcome of a run in blocks depends on, as Python names it; of files, whether one is named."""
+        """Return the options that the output of a run in blocks depends on, with their Python names.
+
+        Returns
+        -------
+        dict of str to object
+            For a path, whether one was given.
+        """
         decided = {}
         for name, spec in self.options().items():
             value = spec.fill(getattr(self, name))
@@ -264,19 +376,43 @@ class Request:
         return decided
 
     def given(self) -> Iterator[Option]:
-        """Options that differ from what they are when left out."""
+        """Return the options whose value differs from the default.
+
+        Yields
+        ------
+        Option
+        """
         for name, spec in self.options().items():
             if getattr(self, name) != spec.default:
                 yield spec
 
     def refuse_given(self, why: str, *, can: str) -> None:
-        """Refuse options that can do nothing here, those whose field ``can`` is false; ``why`` begins the sentence."""
+        """Refuse options that have no effect on this job.
+
+        Parameters
+        ----------
+        why : str
+            Reason, as the beginning of the error message.
+        can : str
+            Field of :class:`Option` that is false for options without effect.
+
+        Raises
+        ------
+        UsageError
+            At least one such option was given.
+        """
         idle = [spec.shown for spec in self.given() if not getattr(spec, can)]
         if idle:
             raise UsageError(f"{why}; leave out {', '.join(idle)}.")
 
     def for_record(self) -> dict[str, Any]:
-        """Options that were given, and those whose default is a value, as plain values for ``run.json``."""
+        """Return the options for ``run.json`` as plain values.
+
+        Returns
+        -------
+        dict of str to object
+            Options with a flag that have a value.
+        """
         skipped = ("files", "as_json", "force", "quiet")
         sources = self.files[:-1]
         record = {"source": sources[0] if len(sources) == 1 else list(sources), "target": self.target}
@@ -288,7 +424,17 @@ class Request:
 
 
 def as_plain(value: Any) -> Any:
-    """A value as JSON holds it; one name of several stands alone."""
+    """Convert a value to a form that JSON supports.
+
+    Parameters
+    ----------
+    value : object
+        A tuple with one item becomes the item.
+
+    Returns
+    -------
+    object
+    """
     if isinstance(value, tuple):
         parts = [as_plain(part) for part in value]
         return parts[0] if len(parts) == 1 else parts
@@ -306,7 +452,7 @@ def _options(cls: type[Request]) -> dict[str, Option]:
 
 
 def _read_type(hint: Any) -> tuple[type, bool, bool]:
-    """Kind of a single value, whether None is allowed, whether there may be several."""
+    """Return the type of a single value, whether None is allowed, and whether there may be several values."""
     parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     optional = type(None) in parts
     first = next(part for part in parts if part is not type(None))
@@ -316,7 +462,7 @@ def _read_type(hint: Any) -> tuple[type, bool, bool]:
 
 @dataclass(frozen=True, kw_only=True)
 class LabelRequest(Request):
-    """Everything that can be asked of a labelling."""
+    """Hold the options of a labelling job."""
 
     id: str | None = option("files", None, "Id column of the target; guessed if omitted.", "--id COL", blocks=False)
     sheet: str | None = option(
@@ -437,13 +583,13 @@ class LabelRequest(Request):
 
     @property
     def budget(self) -> float:
-        """The error budget, where none was given the usual one."""
+        """Share of wrong labels accepted among documents without review; the usual share if none was given."""
         return ERROR_BUDGET if self.error_budget is None else self.error_budget
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterRequest(Request):
-    """Everything that can be asked of a grouping."""
+    """Hold the options of a clustering job."""
 
     label: str | None = option("files", None, "Column with the source's groups; guessed if omitted.", "--label COL")
     clusters: int | None = option(
@@ -495,23 +641,35 @@ class ClusterRequest(Request):
 
 
 def in_flags(sentence: str) -> str:
-    """A sentence that names options as Python does, as the command says it."""
+    """Replace Python options in a sentence by the flags of the command.
+
+    Parameters
+    ----------
+    sentence : str
+
+    Returns
+    -------
+    str
+    """
     return _python_options().sub(_as_flag, sentence)
 
 
 @cache
 def _flags() -> dict[str, str]:
+    """Return the flag of every option by its Python name."""
     specs = {**ClusterRequest.options(), **LabelRequest.options()}.values()
     return {spec.key: spec.shown for spec in specs if spec.flags} | {"word_labels": "--words"}
 
 
 @cache
 def _python_options() -> re.Pattern:
+    """Return the pattern that finds ``name=value`` in a sentence."""
     names = "|".join(_flags())
     return re.compile(rf"(?<![\w'\"])({names})=(True\b|'[^']*'|…|[A-Z]+\b|\d+(?:\.\d+)?)")
 
 
 def _as_flag(found: re.Match) -> str:
+    """Return the flag for a match of :func:`_python_options`."""
     flag, value = _flags()[found[1]], found[2].strip("'")
     if value == "True":
         return flag
