@@ -1,9 +1,10 @@
-"""Judge: which method, and how far to trust its labels, without target labels."""
+"""Select and combine methods, and estimate how many labels are right, without target labels."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Public name -> module. Lazy, so that a saved vote labels a text without loading what judged it.
+# Public name -> module. A module is imported on first use, so that a saved model labels a text without importing the
+# modules that selected it.
 _PUBLIC = {
     "AccuracyEstimate": "isthmus._math.confidence",
     "Choice": "isthmus.choose.choice",
@@ -31,7 +32,7 @@ _PUBLIC = {
 
 __all__ = sorted(_PUBLIC)
 
-if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
+if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ imports the names
     from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, review_mask
     from isthmus.choose.budgets import budget_curve
     from isthmus.choose.checking import LabelCheck, check_labels
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
 
 
 def __getattr__(name: str) -> Any:
+    """Import and return a public name on first use."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)

@@ -1,4 +1,4 @@
-"""What a person should look at, so that the other labels keep to a budget of errors, and what that costs."""
+"""Choose the documents to review, such that the other labels meet an error budget, and estimate the effort."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ from isthmus._math.confidence import AccuracyEstimate
 from isthmus._utils import plural
 from isthmus.exceptions import UsageError
 
-# Fewer documents than these pass for none: of a few, one wrong label more is a broken budget. Of 40 labels of which one
-# in twenty is wrong, more than 12 % are wrong in one draw of twenty; of 20, in one of thirteen.
+# Smallest number of documents (and smallest share of all documents) that may pass unreviewed. Among few documents a
+# single wrong label breaks the budget. If one label in twenty is wrong, more than 12% of 40 labels are wrong in one
+# draw of twenty; of 20 labels, in one draw of thirteen.
 FEWEST, FEWEST_SHARE = 40, 0.08
 
 
 def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
-    """What an error budget costs: share of documents to review against the errors to expect among the others.
+    """List the share of documents to review for each expected error rate among the others.
 
-    Documents are reviewed from the least sure up.
+    Documents are reviewed in the order of their confidence, the least confident first.
 
     Parameters
     ----------
     confidence : sequence of float
-        Calibrated: the mean of 1 − confidence is the share of wrong labels to expect.
+        Calibrated probability that each label is right: the mean of 1 − confidence is the expected share of wrong
+        labels.
     steps : int, default=20
-        Rows of the table besides the first.
+        Rows of the table after the first.
 
     Returns
     -------
     list of dict
-        ``reviewed`` (share), ``documents`` (to review), ``expected_error`` (among those not reviewed; None where all
-        are).
+        ``reviewed`` (share), ``documents`` (to review), ``expected_error`` (among the documents not reviewed; None if
+        all are reviewed).
 
     Examples
     --------
@@ -56,16 +58,46 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
 
 
 def too_few_pass(passed: int, n: int) -> bool:
-    """Whether a share of wrong labels among those that pass would mean nothing."""
+    """Decide whether too few documents pass for an error rate among them to be meaningful.
+
+    Parameters
+    ----------
+    passed, n : int
+        Documents that pass unreviewed, and all documents.
+
+    Returns
+    -------
+    bool
+    """
     return passed < min(FEWEST, FEWEST_SHARE * n)
 
 
 def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
-    """All documents to review where next to none would pass; see :func:`too_few_pass`."""
+    """Mark all documents for review if too few would pass (see :func:`too_few_pass`).
+
+    Parameters
+    ----------
+    review : ndarray of bool, shape (n_documents,)
+
+    Returns
+    -------
+    ndarray of bool, shape (n_documents,)
+    """
     return np.ones_like(review) if too_few_pass(int(np.count_nonzero(~review)), len(review)) else review
 
 
 def no_text_warnings(n: int, of: int) -> list[dict[str, str]]:
+    """Return a warning about documents without text, if there are any.
+
+    Parameters
+    ----------
+    n, of : int
+        Documents without text, and all documents.
+
+    Returns
+    -------
+    list of dict
+    """
     message = (
         f"{n:,} of {plural(of, 'document')} without text: each gets a label, as every row does, but it is a "
         "guess from the rest, needs review, and is not counted for its class."
@@ -74,7 +106,23 @@ def no_text_warnings(n: int, of: int) -> list[dict[str, str]]:
 
 
 def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: bool, alone: bool) -> list[dict]:
-    """Why all documents need review; ``alone``: one method was named, so that ``auto`` may do better."""
+    """Explain why all documents need review.
+
+    Parameters
+    ----------
+    expected : AccuracyEstimate
+    budget : float
+        Share of wrong labels that is tolerated.
+    all_reviewed : bool
+        Whether all documents need review.
+    alone : bool
+        Whether the caller named one method, so that ``auto`` may do better.
+
+    Returns
+    -------
+    list of dict
+        Empty if there is nothing to explain.
+    """
     if expected.estimate is None:
         so = ", so all documents need review" if all_reviewed else ""
         message = f"The accuracy is not estimated ({expected.reason}){so}."

@@ -1,4 +1,4 @@
-"""The methods that are tried on a pair: which, each one fitted on both collections, and what speaks for its labels."""
+"""Fit the candidate methods on both collections, and collect the evidence about their labels."""
 
 from __future__ import annotations
 
@@ -41,21 +41,23 @@ from isthmus.features.vectorizer import TextVectorizer
 from isthmus.methods import METHODS
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 
+# name of the baseline: logistic regression trained on the source only
 YARDSTICK = "logistic"
-CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
-WITH_WORDS = "dual-manifold"
-WITH_VECTORS = "vectors"
-LABELLER = "labeller"
-SLOW = ("cocc", "strings", WITH_WORDS, "self-training")
-NEGATION = 3  # words after one that negates in which a labelled word means the opposite
-LARGE = 12_000  # documents
-MOST_STRINGS = 60_000  # documents; beyond that string kernels cost minutes
-MOST_CHARACTERS = 30_000_000
+CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")  # methods that are always tried
+WITH_WORDS = "dual-manifold"  # method that is tried if there are labelled words
+WITH_VECTORS = "vectors"  # method that is tried if there are text vectors
+LABELLER = "labeller"  # name of the caller's own labelling function
+SLOW = ("cocc", "strings", WITH_WORDS, "self-training")  # slowest methods, which start first
+NEGATION = 3  # words; a labelled word has the opposite meaning this close after a negation
+# documents; in larger collections the string kernels run before all other methods, because of their memory
+LARGE = 12_000
+MOST_STRINGS = 60_000  # documents; with more, string kernels take minutes
+MOST_CHARACTERS = 30_000_000  # characters; with more, string kernels take minutes
 
 
 @dataclass
 class FittedCandidate:
-    """One fitted method: its labels for the target, in the caller's order, and their evidence."""
+    """A fitted method with its labels for the target, in the caller's order, and the evidence about them."""
 
     name: str
     model: TransferPipeline
@@ -63,47 +65,61 @@ class FittedCandidate:
     probabilities: np.ndarray
     seconds: float
     evidence: Evidence | None = None
-    no_known_terms: np.ndarray | None = None  # target texts in which it finds nothing it knows
+    no_known_terms: np.ndarray | None = None  # target texts without a known term
 
 
 @dataclass(kw_only=True)
 class FittedLexicon(FittedCandidate):
-    """The labelled words alone, brought to how often they are right in the source."""
+    """A model of the labelled words only, calibrated on the source."""
 
-    power: float  # of its probabilities
-    offsets: np.ndarray  # how frequent it takes the classes for
-    accuracy: float  # in the source, over documents with a labelled word
-    source_proba: np.ndarray  # of the labelled source texts, sorted by content
-    found: str = ""  # which general lexicon, and why it was taken; empty for words that were given
+    power: float  # power that calibrates its probabilities
+    offsets: np.ndarray  # log-odds per class that calibrate its class proportions
+    accuracy: float  # share of right labels in the source, among documents with a labelled word
+    source_proba: np.ndarray  # probabilities of the labelled source texts, sorted by content
+    found: str = ""  # name of the general lexicon and the reason for its use; empty for given words
 
 
 @dataclass
 class Candidates:
-    """All methods tried on the collections, and why others were not."""
+    """All methods that were tried on the collections, and the reasons why others were not."""
 
     fitted: list[FittedCandidate]
     scorer: LabelScorer | None
     left_out: list[dict] = field(default_factory=list)
     lexicon: FittedLexicon | None = None
     vectors: str | None = None
-    names: FittedCandidate | None = None  # classes by their names, outside the candidates
+    names: FittedCandidate | None = None  # model of the classes' names, which is no candidate
     added: list = field(default_factory=list)  # classes that only their names describe
 
     @property
     def evidence(self) -> dict[str, Evidence]:
+        """Evidence by method."""
         return {candidate.name: candidate.evidence for candidate in self.fitted if candidate.evidence is not None}
 
     @property
     def shared(self) -> dict[str, float]:
-        """See :func:`isthmus.choose.voting.shared_labels`."""
+        """Agreement of each method with the others, see :func:`isthmus.choose.voting.shared_labels`."""
         n_classes = len({str(name) for candidate in self.fitted for name in candidate.model.classes_})
         table = None if self.scorer is None else self.scorer.words.source_table
         right = None if table is None else float(np.trace(table) / max(1, table.sum()))
         return shared_labels({candidate.name: candidate.labels for candidate in self.fitted}, n_classes, right)
 
     def estimate(self, labels: np.ndarray, probabilities: np.ndarray) -> AccuracyEstimate:
+        """Estimate the accuracy of labels of the target.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_target,)
+        probabilities : ndarray of shape (n_target, n_classes)
+            Class probabilities behind the labels.
+
+        Returns
+        -------
+        AccuracyEstimate
+        """
         confidence = confidence_outside(self.scorer, probabilities)
         others = [candidate.labels for candidate in self.fitted]
+        # The evidence covers only the source's classes. Labels of added classes are judged by the names.
         known = ~np.isin(labels, self.added)
         found = estimate_accuracy(self.scorer, labels, confidence, others=others, known=known)
         if known.all() or self.names is None:
@@ -122,9 +138,22 @@ def try_methods(
     own: Callable | None = None,
     **options,
 ) -> Candidates:
-    """Fit every candidate and gather the evidence; parameters as for :func:`choose`.
+    """Fit every candidate and collect the evidence; see :func:`choose` for the other parameters.
 
-    ``own``: a function of texts, one candidate more; see :class:`isthmus.classify.labeller.LabellerClassifier`.
+    Parameters
+    ----------
+    texts : TransferTexts
+    word_labels, classes, embed, n_jobs
+        See :func:`choose`.
+    own : callable, optional
+        Labelling function of the caller, as one more candidate; see
+        :class:`isthmus.classify.labeller.LabellerClassifier`.
+    **options
+        See :func:`choose`.
+
+    Returns
+    -------
+    Candidates
     """
     with sharing(), one_blas_thread():
         options = {**options, "language": texts.one_language(options.get("language", "auto"))}
@@ -147,14 +176,16 @@ def try_methods(
                 return_memory()
                 return fitted
             except IsthmusError as error:
+                # The baseline is the fallback of every decision, so its failure is an error. Other methods are only
+                # left out.
                 if name == YARDSTICK or (name == NAMES and added):
                     raise
                 return {"method": name, "chosen": False, "why": f"not possible: {error}"}
 
-        # Beyond this size string kernels take as much memory as all others together: they come before anything else
-        # has been read, texts compared on all cores, and what they took is given back. Their ridge runs in one thread:
-        # words are read beside it. Self-training, which takes longest of the others in one thread, begins while the
-        # evidence is prepared.
+        # In large collections, string kernels take as much memory as all other methods together. They therefore run
+        # first, on all cores, and release their memory before anything else is read. Their ridge runs in one thread, so
+        # words are read in parallel. Self-training takes longest of the other methods in one thread, so it starts while
+        # the evidence is prepared.
         begun: dict[str, Future] = {}
         threads = n_jobs or cpu_count()
 
@@ -180,11 +211,13 @@ def try_methods(
             lexicon = _find_general_lexicon(texts, options)
         elif scorer is not None and word_labels:
             lexicon = fit_lexicon(texts, word_labels, options)
-        # Words that count as a model of their own must not count twice, mixed with the source's documents.
+        # If the labelled words vote as a model of their own, they must not count twice by joining the source's
+        # documents in dual supervision.
         names, left_out = candidates_for(texts.texts, word_labels or None if lexicon is None else None, embedder)
+        # Without evidence no method can be compared, so only one method is fitted.
         if scorer is None:
             names = [*([WITH_WORDS] if word_labels else []), YARDSTICK]
-        # A model that the caller chose may read several languages; the packaged models and words do not.
+        # An embedder that the caller chose may read several scripts; the packaged models and words do not.
         unread = not may_read_other_scripts(embedder) and not added and in_other_script(classes, texts.texts)
         if classes.can_vote and unread:
             left_out.append({"method": NAMES, "chosen": False, "why": OTHER_SCRIPT})
@@ -211,12 +244,34 @@ def try_methods(
 
 
 def texts_for(model: TransferPipeline, texts: TransferTexts) -> TransferTexts:
-    """Return the texts that a pipeline can read: without further texts if these lack the vectors that it needs."""
+    """Return the texts that a pipeline can read: without the extra texts if these lack the vectors that it needs.
+
+    Parameters
+    ----------
+    model : TransferPipeline
+    texts : TransferTexts
+
+    Returns
+    -------
+    TransferTexts
+    """
     tables = [step.model for _, step in model.steps if isinstance(getattr(step, "model", None), VectorTable)]
     return texts if all(table.has(texts.given_extra) for table in tables) else texts.without_extra()
 
 
 def fit_candidate(name: str, model: TransferPipeline, texts: TransferTexts) -> FittedCandidate:
+    """Fit one method on both collections and label the target.
+
+    Parameters
+    ----------
+    name : str
+    model : TransferPipeline
+    texts : TransferTexts
+
+    Returns
+    -------
+    FittedCandidate
+    """
     start = time.monotonic()
     texts = texts_for(model, texts)
     rows = model.fit_rows(texts.texts, texts.labels, texts.domain)
@@ -247,7 +302,7 @@ def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) ->
             progress("trying methods", step, len(names))
         return outcomes
 
-    # The slow ones first, so that none of them is left alone at the end.
+    # The slow methods start first, so that no slow method runs at the end while other cores are idle.
     order = sorted(names, key=lambda name: SLOW.index(name) if name in SLOW else len(SLOW))
     with ThreadPoolExecutor(size) as pool_of_threads:
         futures = {name: pool_of_threads.submit(copy_context().run, _quietly, fit, name) for name in order}
@@ -257,21 +312,33 @@ def _run_all(fit: Callable[[str], Any], names: list[str], n_jobs: int | None) ->
 
 
 def _quietly(act: Callable[[Any], Any], what: Any) -> Any:
-    with listen(None):  # several methods at a time have no one step to report
+    with listen(None):  # methods that run in parallel have no common step to report
         return act(what)
 
 
 def _begin(act: Callable[[Any], Any], what: Any) -> Future:
     thread = ThreadPoolExecutor(1)
     future = thread.submit(copy_context().run, _quietly, act, what)
-    thread.shutdown(wait=False)  # takes nothing more
+    thread.shutdown(wait=False)  # accepts no other task
     return future
 
 
 def candidates_for(
     texts: Sequence[str], word_labels: Mapping | None, embedder: Any = None
 ) -> tuple[list[str], list[dict]]:
-    """Methods worth trying, and rows for those left out with the reason."""
+    """Return the methods to try, and a table row with the reason for each method left out.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    word_labels : mapping or None
+    embedder : embedder or None
+
+    Returns
+    -------
+    chosen : list of str
+    left_out : list of dict
+    """
     chosen, left_out = list(CANDIDATES), []
     characters = sum(map(len, texts))
     if len(texts) > MOST_STRINGS or characters > MOST_CHARACTERS:
@@ -294,7 +361,19 @@ def _embedder(embed: Any) -> Any:
 
 
 def make_scorer(texts: TransferTexts, options: Mapping, views: Mapping[str, View] | None = None) -> LabelScorer | None:
-    """A scorer by words and by ``views``; None where there are too few documents."""
+    """Return a scorer that judges labels by words and by ``views``.
+
+    Parameters
+    ----------
+    texts : TransferTexts
+    options : mapping
+    views : mapping of str to View, optional
+
+    Returns
+    -------
+    LabelScorer or None
+        None if there are too few documents.
+    """
     settings = {name: options[name] for name in ("random_state",) if name in options} | _reading(options)
     try:
         return LabelScorer(
@@ -321,27 +400,39 @@ def _views(texts: TransferTexts, embedder: Any, options: Mapping) -> dict[str, V
         rows: Any = texts_for(steps, texts).texts
         for _, step in steps.steps:
             rows = step.fit_transform(rows)
-        # Vectors that were given, or that are slow to make, exist for the texts as they are.
+        # Vectors that were given, or that are slow to compute, exist only for the unchanged texts.
         again = None if name == WITH_VECTORS and not isinstance(embedder, StaticEmbedder) else steps.transform
         return View(rows[texts.known], rows[texts.target], again)
 
-    with ThreadPoolExecutor(1) as beside:  # a function of the caller stays in the caller's thread
+    with ThreadPoolExecutor(1) as beside:  # a function of the caller runs in the caller's thread
         latent = beside.submit(copy_context().run, make, "lsa")
         given = {} if embedder is None else {WITH_VECTORS: make(WITH_VECTORS)}
         return {"lsa": latent.result(), **given}
 
 
 def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) -> FittedLexicon | None:
-    """The labelled words alone. The source's labels took no part, so they show how often the words are right."""
+    """Fit a model of the labelled words only. It does not use the source's labels, so these measure its accuracy.
+
+    Parameters
+    ----------
+    texts : TransferTexts
+    word_labels : mapping
+    options : mapping
+
+    Returns
+    -------
+    FittedLexicon or None
+        None if the words do not cover exactly the source's classes, or if no source document contains a labelled word.
+    """
     model = METHODS[WITH_WORDS].build_with(word_labels=word_labels, negation=NEGATION, **options)
     start = time.monotonic()
     try:
         rows = model.fit_rows(texts.texts, np.full(len(texts.texts), None, dtype=object), texts.domain)
     except IsthmusError:
-        return None  # words of one class only, say
+        return None  # for example, if all words belong to one class
     classes = model.classes_
     if len(classes) < 2 or set(classes.tolist()) != set(texts.known_labels):
-        return None  # the source cannot show how often words are right about a class it does not have
+        return None  # the source cannot show how often words are right about a class that it lacks
     codes = np.searchsorted(classes, np.array(texts.known_labels, dtype=classes.dtype))
     method = model.steps[-1][1]
     flat = lexicon_proba(method, rows[texts.known], 1.0, None)
@@ -365,11 +456,12 @@ def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) ->
 
 
 def _find_general_lexicon(texts: TransferTexts, options: Mapping) -> FittedLexicon | None:
-    """An installed lexicon of opinion words, where the classes are verdicts and it agrees with the source."""
+    """Fit an installed lexicon of opinion words, if the classes are verdicts and the lexicon agrees with the source."""
     found = find_lexicon(texts.known_texts, texts.known_labels, options["language"])
     if found is None:
         return None
-    with warnings.catch_warnings():  # most words of a general lexicon occur nowhere, and nobody gave them
+    # most words of a general lexicon occur in no text, and the caller did not choose them
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* labelled words occur in no", category=IsthmusWarning)
         lexicon = fit_lexicon(texts, found.word_labels, options)
     return None if lexicon is None else replace(lexicon, found=found.why)

@@ -1,4 +1,4 @@
-"""What a random sample that a person has labelled says about all the labels: accuracy, class shares, precision."""
+"""Estimate accuracy, class proportions and precision of all labels from a random sample that an annotator labelled."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from isthmus.exceptions import DataError
 
 @dataclass(frozen=True)
 class LabelCheck:
-    """What a checked random sample says about all labels.
+    """Result of checking a random sample of the labels.
 
     Attributes
     ----------
@@ -30,30 +30,32 @@ class LabelCheck:
     accuracy, low, high : float
         Share of right labels in the sample, and the interval for the share in all documents.
     confidence_level : float
-        Share of such intervals that hold the true value.
+        Share of such intervals that contain the true value.
     shares : list of dict
-        Per class: ``labels`` (its share by the labels), ``estimate`` (corrected by the sample), ``low``, ``high``.
+        Per class: ``labels`` (its proportion by the labels), ``estimate`` (corrected by the sample), ``low``, ``high``.
     precision : list of dict
-        Per class: ``checked``, ``right``, and ``precision`` with ``low`` and ``high`` (None where none was checked).
+        Per class: ``checked``, ``right``, and ``precision`` with ``low`` and ``high`` (None if no document was
+        checked).
     confusion : list of dict
-        ``label``, ``true_label``, ``documents``: the most frequent pair first, pairs that did not occur left out.
+        ``label``, ``true_label``, ``documents``: the most frequent pair first, without pairs that did not occur.
     new_classes : list
-        True labels that are none of the classes; documents that have one count as wrong.
+        True labels that are none of the classes; their documents count as wrong.
     blank : int
         Documents of the sample without a true label; they count as not checked.
     grade_distance : float or None
-        Mean number of steps between label and truth where the classes are grades (1 to 5, low to high); else None.
+        Mean number of steps between label and truth if the classes are grades (1 to 5, low to high); otherwise None.
     expected : AccuracyEstimate or None
-        What was expected before the check.
+        The accuracy that was expected before the check.
     rows, true_labels : list
         The checked documents (numbered from 0) and their labels.
     learned : int
-        Checked documents whose answers had been learned from. Each counts by the label it gets without its own answer;
-        ``accuracy``, ``low`` and ``high`` count all answered documents as right.
+        Checked documents whose answers the model had learned. Each is judged by the label that it gets without its own
+        answer; ``accuracy``, ``low`` and ``high`` count all answered documents as right.
     guarantee : Guarantee or None
-        The labels that may pass unread, where a budget was given.
+        The labels that may pass unread, if a budget was given.
     among : int or None
-        Where the sample was drawn from the surest documents alone, their number; everything speaks of these then.
+        If the sample was drawn from the most confident documents only, their number; all figures then refer to these
+        documents.
     """
 
     right: int
@@ -78,18 +80,31 @@ class LabelCheck:
 
     @property
     def estimate(self) -> AccuracyEstimate:
-        """The outcome in the form of an expectation, in whose place it stands from now on."""
+        """The result in the form of an expectation, which it replaces."""
         return AccuracyEstimate(self.accuracy, self.low, self.high, confidence_level=self.confidence_level)
 
     def with_answered(
         self, right: int, answered: int, learned: int, heard: int = 0, heard_share: float = 0.0
     ) -> LabelCheck:
-        """The outcome for all documents where it speaks of those that nobody answered.
+        """Extend a result about unanswered documents to all documents.
 
-        ``right`` of the ``answered`` documents have a right label, and of ``heard`` ones that hands alone answered the
-        share ``heard_share``; ``learned`` of the checked ones are among them.
+        Parameters
+        ----------
+        right, answered : int
+            Documents with a right label among the answered documents, and all answered documents.
+        learned : int
+            Checked documents among the answered documents.
+        heard : int
+            Documents that only annotators answered.
+        heard_share : float
+            Share of right labels among them.
+
+        Returns
+        -------
+        LabelCheck
         """
-        # Answered documents were drawn too, so those that are left lie as far off again: the interval stays as wide.
+        # Answered documents were drawn too, so the error of the estimate for the other documents is as large as before:
+        # the interval keeps its width.
         left = self.population - answered - heard
         accuracy = (right + heard * heard_share + self.accuracy * left) / self.population
         return replace(
@@ -101,7 +116,17 @@ class LabelCheck:
         )
 
     def renamed(self, names: Mapping) -> LabelCheck:
-        """The outcome with classes renamed, one new name for each."""
+        """Return the result with renamed classes.
+
+        Parameters
+        ----------
+        names : mapping
+            New name by old name.
+
+        Returns
+        -------
+        LabelCheck
+        """
 
         def renamed(row: dict) -> dict:
             return row | {key: names.get(row[key], row[key]) for key in ("class", "label", "true_label") if key in row}
@@ -112,7 +137,18 @@ class LabelCheck:
         return replace(self, **tables, true_labels=[names.get(label, label) for label in self.true_labels])
 
     def review_reasons(self, labels: Any) -> np.ndarray:
-        """Why documents need review by the guarantee; those that were read do where their label is wrong."""
+        """Return the reasons why documents need review according to the guarantee.
+
+        Parameters
+        ----------
+        labels : sequence
+            Labels of all documents.
+
+        Returns
+        -------
+        ndarray of shape (n_documents,)
+            A document that was read needs review only if its label is wrong.
+        """
         assert self.guarantee is not None
         wrong, read = np.zeros((2, len(self.guarantee.passes)), dtype=bool)
         read[self.rows] = True
@@ -122,16 +158,16 @@ class LabelCheck:
 
     @property
     def expectation(self) -> str | None:
-        """What became of the expected accuracy's interval: ``held``, ``too high``, ``too low``, ``open`` or None.
+        """Outcome of the expected accuracy: ``held``, ``too high``, ``too low``, ``open`` or None.
 
-        It held if the measured accuracy lies in it and is known at least as exactly (its interval is no wider), and
-        was too high (too low) if the whole measured interval lies below (above) it. Open: anything else, for too few
-        documents were checked. None: nothing was expected.
+        The expectation held if its interval contains the measured accuracy and the measured interval is no wider. It
+        was too high (too low) if the whole measured interval lies below (above) it. Otherwise the outcome is open,
+        because too few documents were checked. None: there was no expectation.
         """
         if self.expected is None or self.expected.estimate is None:
             return None
         if self._within_expected:
-            # A handful of documents contradicts next to nothing: that is no proof.
+            # A few documents contradict hardly any expectation, so an agreement with them proves nothing.
             exact = self.high - self.low <= self.expected.high - self.expected.low
             return "held" if exact else "open"
         if self.high < self.expected.low:
@@ -143,7 +179,17 @@ class LabelCheck:
         return self.expected is not None and self.expected.low <= self.accuracy <= self.expected.high
 
     def corrected(self, labels: Any, confidence: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Labels and confidences of all documents with the checked truths put in, at confidence 1."""
+        """Return labels and confidences of all documents, with the checked documents' true labels at confidence 1.
+
+        Parameters
+        ----------
+        labels, confidence : sequence of length n_documents
+
+        Returns
+        -------
+        labels : ndarray of shape (n_documents,)
+        confidence : ndarray of shape (n_documents,)
+        """
         labels, confidence = np.array(labels, dtype=object), np.array(confidence, dtype=float)
         for row, label in zip(self.rows, self.true_labels, strict=True):
             labels[row] = label
@@ -151,7 +197,12 @@ class LabelCheck:
         return labels, confidence
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the documents, ready for JSON."""
+        """Return the result without the documents, ready for JSON.
+
+        Returns
+        -------
+        dict
+        """
         names = ["right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation"]
         names += ["guarantee"] if self.guarantee is not None else []
         names += ["expected", "shares", "precision", "confusion", "new_classes", "blank", "grade_distance"]
@@ -161,6 +212,7 @@ class LabelCheck:
         return found if self.guarantee is None else found | {"guarantee": self.guarantee.to_dict()}
 
     def __str__(self) -> str:
+        """Return the result as lines of text."""
         return "\n".join(_lines(self))
 
     def _repr_html_(self) -> str:
@@ -179,33 +231,42 @@ def check_labels(
     counted: Any = None,
     confidence_level: float = 0.95,
 ) -> LabelCheck:
-    """Accuracy, class shares and precision of all labels, from documents that were drawn at random and labelled.
+    """Estimate accuracy, class proportions and precision of all labels from a labelled random sample.
 
-    The arithmetic holds for a simple random sample (:func:`isthmus.choose.draw_sample`). Documents that were picked
-    because they looked doubtful or easy say nothing about the rest.
+    The formulas hold for a simple random sample (:func:`isthmus.choose.draw_sample`). Documents that were selected
+    because they looked uncertain or easy do not represent the other documents.
 
-    Accuracy and precision come with Wilson's interval, class shares with that of Bonett and Price for paired counts;
-    all with finite population correction. The share of a class is estimated by the difference estimator: its share
-    among all labels, plus the mean over the sample of [truth is the class] − [label is the class]; then cut to what is
-    possible and made to sum to one.
+    Accuracy and precision have Wilson's interval, class proportions the interval of Bonett and Price for paired counts;
+    all with finite population correction. The difference estimator estimates the proportion of a class: its proportion
+    among all labels, plus the mean over the sample of [truth is the class] − [label is the class]. The estimates are
+    clipped to the possible range and scaled to sum to one.
 
     Parameters
     ----------
     labels : array-like of shape (n_documents,)
         The label of every document, checked or not.
     rows : array-like of int
-        Which documents were checked, numbered from 0.
+        The checked documents, numbered from 0.
     true_labels : sequence
         Their true labels; None, NaN and blanks (-1 among integers) mean not checked. A label that differs from a class
-        only by case, by blanks around it or in how it writes the same number (1.0 for 1) means that class; any other
-        is a class of its own, and the label is wrong.
+        only by case, surrounding blanks or the form of a number (1.0 for 1) means that class. Any other label is a new
+        class, and the document's label is wrong.
     classes : array-like, optional
-        Classes of the model, where some of them may have no document; the others are read off the labels.
+        Classes of the model, some of which may have no document. Other classes are taken from the labels.
     expected : AccuracyEstimate, optional
-        What was expected; see ``LabelCheck.expectation``.
+        The expected accuracy; see ``LabelCheck.expectation``.
     counted : array-like of bool, optional
-        Which documents class shares are about: those with a text, which alone can be of a class. All if omitted.
+        Documents that class proportions cover: those with a text. All if omitted.
     confidence_level : float, default=0.95
+
+    Returns
+    -------
+    LabelCheck
+
+    Raises
+    ------
+    DataError
+        If no document of the sample has a true label, or if the sample does not fit the labels.
 
     See Also
     --------
@@ -242,7 +303,7 @@ def check_labels(
     of_a_class = np.ones(len(labels), dtype=bool) if counted is None else np.asarray(counted, dtype=bool)
     drawn = of_a_class[list(checked)]
     true = np.array([code[name] for name in checked.values()])
-    if not drawn.any():  # nothing was read but documents without a text
+    if not drawn.any():  # only documents without a text were checked
         of_a_class, drawn = np.ones(len(labels), dtype=bool), np.ones(len(true), dtype=bool)
     right = int(np.sum(said == true))
     low, high = share_interval(right, len(true), len(labels), z)
@@ -279,7 +340,29 @@ def check_sample(
     expected: AccuracyEstimate | None = None,
     counted: Any = None,
 ) -> LabelCheck:
-    """As :func:`check_labels`, also for a sample of the ``among`` surest documents, with a guarantee for a budget."""
+    """Check a sample as :func:`check_labels` does, and compute a guarantee for a budget.
+
+    Parameters
+    ----------
+    labels, confidence : array-like of shape (n_documents,)
+    rows, true_labels, classes, expected, counted
+        See :func:`check_labels`.
+    budget : float, optional
+        Share of wrong labels that is tolerated; without it there is no guarantee.
+    among : int, optional
+        The sample was drawn from this number of most confident documents; from all if omitted.
+    eligible : array-like of bool, optional
+        Documents that may pass unread; all if omitted.
+
+    Returns
+    -------
+    LabelCheck
+
+    Raises
+    ------
+    DataError
+        If the sample does not fit the labels, or does not support a guarantee.
+    """
     labels, rows = np.asarray(labels), np.asarray(rows)
     if among is None:
         found = check_labels(labels, rows, true_labels, classes=classes, expected=expected, counted=counted)
@@ -305,15 +388,27 @@ def check_sample(
 
 
 def share_interval(count: int, n: int, population: int, z: float) -> tuple[float, float]:
-    """Wilson's interval with finite population correction, cut to what the counted documents leave possible."""
+    """Return Wilson's interval with finite population correction, clipped to the range that the counts allow.
+
+    Parameters
+    ----------
+    count, n, population : int
+        Documents with the property, counted documents, all documents.
+    z : float
+        Quantile of the normal distribution.
+
+    Returns
+    -------
+    low, high : float
+    """
     low, high = wilson_ends(count / n, effective_size(n, population), z)
     low, high = max(low, count / population), min(high, 1 - (n - count) / population)
-    # Where all were counted, rounding alone could push an end past the share.
+    # If all documents were counted, rounding errors could move an end beyond the share.
     return min(low, count / n), max(high, count / n)
 
 
 def _checked_rows(rows: Any, truths: list, n_documents: int) -> dict[int, Any]:
-    """True label by row; a row given twice must say the same."""
+    """Return the true label by row, and refuse a row with two different labels."""
     rows = np.asarray(rows)
     if rows.ndim != 1 or len(rows) != len(truths):
         raise DataError(
@@ -338,6 +433,7 @@ def _share_rows(names: list, everything: np.ndarray, said: np.ndarray, true: np.
     rows = []
     for code, name in enumerate(names):
         by_labels = float(np.mean(everything == code))
+        # Difference estimator: documents that the labels miss, and documents that they wrongly assign to the class.
         more = float(np.mean((true == code) & (said != code)))
         fewer = float(np.mean((true != code) & (said == code)))
         low, high = difference_ends(more, fewer, effective_size(n, population), z)
@@ -359,7 +455,7 @@ def _precision_rows(names: list, everything: np.ndarray, said: np.ndarray, true:
         row: dict[str, Any] = {"class": name, "checked": checked, "right": right}
         row |= dict.fromkeys(("precision", "low", "high"))
         if checked:
-            # Within a class the sample is again a simple random one, from the documents with that label.
+            # Within a class the sample is again a simple random sample, of the documents with that label.
             low, high = share_interval(right, checked, int(np.sum(everything == code)), z)
             row |= {"precision": right / checked, "low": low, "high": high}
         rows.append(row)
@@ -403,6 +499,7 @@ def _lines(found: LabelCheck) -> list[str]:
     meant = find_new_classes(found.new_classes, list(right))
     for row in found.shares:
         said = []
+        # proportions among the most confident documents do not describe all documents
         if found.among is None:  # shares among the surest say nothing about all
             ends = f"({row['low']:.2f} to {row['high']:.2f})"
             said.append(f"share {row['estimate']:.2f} {ends}, {row['labels']:.2f} by the labels")

@@ -24,25 +24,26 @@ from isthmus.shift.shares import FOLLOW
 # The order in which stages are fitted and applied. To add one, write its class in ``stages/apply.py`` and its ``fit``
 # in a module of its own.
 STAGES = (temperature, label_shift, lexicon, names, margin)
-_MUCH = 0.5  # log-odds from which the table calls labels noisy, or suspiciously easy
+_MUCH = 0.5  # excess of learnability in log-odds, from which the table reports labels as suspiciously easy or as noisy
 
 
 @dataclass
 class Choice:
-    """The outcome: the model, its answers for the target, the table of candidates, what accuracy to expect."""
+    """Result of the selection: the model, its labels for the target, the decision table and the expected accuracy."""
 
     model: LabelModel
     labels: np.ndarray
     probabilities: np.ndarray
     table: list[dict]
     accuracy: AccuracyEstimate
-    opinions: dict[str, np.ndarray] = field(default_factory=dict)  # probabilities by each method that votes
-    no_known_terms: np.ndarray | None = None  # target texts in which no voter finds anything it knows
+    opinions: dict[str, np.ndarray] = field(default_factory=dict)  # probabilities by each voting method
+    no_known_terms: np.ndarray | None = None  # target texts in which no voting method finds a known term
     scorer: LabelScorer | None = None
-    single: bool = False  # the caller named the method
+    single: bool = False  # whether the caller named the method
 
     @property
     def name(self) -> str:
+        """Names of the chosen methods, joined by plus signs."""
         return "+".join(row["method"] for row in self.table if row["chosen"])
 
 
@@ -58,28 +59,32 @@ def choose(
     n_jobs: int | None = None,
     **options,
 ) -> Choice:
-    """Fit the candidates, weigh their labels, and combine those that the evidence supports.
+    """Fit the candidates, weigh their labels, and combine the candidates that the evidence supports.
 
     Parameters
     ----------
-    source_texts, target_texts : sequences of str
+    source_texts, target_texts : sequence of str
     source_labels : ndarray of object
-        None where unknown.
+        None for an unlabelled text.
     word_labels : mapping or False, optional
-        Labelled words. They count as a model of their own next to the vote; where they cannot, dual supervision joins
-        the candidates. If omitted, an installed lexicon is taken where classes are verdicts
-        (``isthmus.choose.lexicons.find_lexicon``); False: none.
+        Labelled words. They vote as a model of their own; if they cannot, dual supervision joins the candidates. If
+        omitted, an installed lexicon is used where classes are verdicts (``isthmus.choose.lexicons.find_lexicon``);
+        False uses none.
     classes : NamedClasses, optional
-        Names and descriptions; the classes that the source lacks are added.
+        Names and descriptions; classes that the source lacks are added.
     extra_texts : sequence of str
-        Unlabelled texts of either kind; they take part in the fit and get no label.
+        Unlabelled texts of either collection. They take part in the fit and get no label.
     embed : str, callable or VectorTable, optional
-        Vectors of the texts, as ``isthmus.features.embeddings.resolve_embedder`` reads them. If omitted, the
-        packaged static vectors are used where they are installed; False: none.
+        Text vectors, as accepted by ``isthmus.features.embeddings.resolve_embedder``. If omitted, the packaged static
+        vectors are used if they are installed; False uses none.
     n_jobs : int, optional
-        Candidates fitted at a time; one per core if omitted.
+        Candidates that are fitted in parallel; one per core if omitted.
     **options
         ``random_state``, ``analyzer``, ``min_df``, ``language``, as for a recipe.
+
+    Returns
+    -------
+    Choice
     """
     texts = TransferTexts.of(source_texts, source_labels, target_texts, extra_texts)
     return decide(try_methods(texts, word_labels=word_labels, classes=classes, embed=embed, n_jobs=n_jobs, **options))
@@ -142,7 +147,18 @@ def below_source_only(decision: Decision) -> bool:
 
 
 def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
-    """Weights of those that vote. The guard: without evidence beyond chance, source-only alone."""
+    """Return the weights of the candidates that vote.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    rule : VotingRule
+
+    Returns
+    -------
+    dict of str to float
+        Only the source-only method if no candidate is supported beyond chance.
+    """
     if not candidates.evidence:
         return {candidates.fitted[0].name: 1.0}
     learned = {
@@ -156,6 +172,21 @@ def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
 def decision_rows(
     candidates: Candidates, weights: Mapping[str, float], labels: np.ndarray, rule: VotingRule
 ) -> list[dict]:
+    """Return the decision table, with one row per candidate and the reason for its weight.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    weights : mapping of str to float
+    labels : ndarray of shape (n_target,)
+        Labels of the vote.
+    rule : VotingRule
+
+    Returns
+    -------
+    list of dict
+        Sorted by weight.
+    """
     if not candidates.evidence:
         name = candidates.fitted[0].name
         kind = "source-only" if name == YARDSTICK else name

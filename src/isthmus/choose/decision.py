@@ -53,6 +53,7 @@ class Decision:
     rows: list[dict] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        """Set the labels from the probabilities."""
         self.labels = self.vote_labels = self.classes[self.proba.argmax(axis=1)]
 
     @classmethod
@@ -70,14 +71,15 @@ class Decision:
 
     @property
     def scorer(self) -> LabelScorer | None:
-        """Source of the evidence, or None where there are too few documents."""
+        """Source of the evidence, or None if there are too few documents."""
         return self.candidates.scorer
 
     @property
     def outside(self) -> np.ndarray:
         """Indices of the target documents that belong to no new group.
 
-        Accuracy is estimated for these documents. Those in new groups would hide how confident the vote is.
+        The accuracy is estimated for these documents, because documents in new groups would hide how confident the vote
+        is.
         """
         return outside_groups(self.scorer, len(self.proba))
 
@@ -111,6 +113,17 @@ class Decision:
 
 
 def agreement_and_seconds(candidate: FittedCandidate, labels: np.ndarray) -> dict[str, float]:
-    """Return the columns of the decision table that every method has."""
+    """Return the columns that every method has in the decision table.
+
+    Parameters
+    ----------
+    candidate : FittedCandidate
+    labels : ndarray of shape (n_target,)
+        Labels of the vote.
+
+    Returns
+    -------
+    dict of str to float
+    """
     agreement = round(float(np.mean(candidate.labels == labels)), 4)
     return {"agreement": agreement, "seconds": round(candidate.seconds, 1)}
