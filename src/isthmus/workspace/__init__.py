@@ -1,4 +1,4 @@
-"""Last: projects, collections, runs, answers and jobs in SQL. SQLite by default, PostgreSQL by its address; no web."""
+"""Projects, collections, runs, answers and jobs in SQL. SQLite is the default; an address selects PostgreSQL."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -22,8 +22,10 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name on first use and name the extra to install when a library is missing."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Check both libraries first, so that the error names the extra instead of a module deep inside SQLAlchemy.
     for package in ("sqlalchemy", "alembic"):
         import_optional(package, "A workspace", extra="workbench")
     return getattr(import_module(_PUBLIC[name]), name)

@@ -1,4 +1,4 @@
-"""Answers: every decision is a row with a name and a date. Taking one back adds to it; nothing is deleted."""
+"""Answers: each decision of a person is a row with a name and a date. Undoing adds to the row; no row is deleted."""
 
 from __future__ import annotations
 
@@ -50,10 +50,12 @@ from isthmus.workspace.schema import (
     Answer,
 )
 
-_BLOCK = 500  # names in one statement
+_BLOCK = 500  # ids in one statement, below the limits on bound values of both databases
 
 
 class Answers(Part):
+    """Give, undo, list and compare the answers of people."""
+
     def give(
         self,
         document: str,
@@ -64,14 +66,40 @@ class Answers(Part):
         drawn: str | None = None,
         token: str | None = None,
     ) -> Answer:
-        """Say what a document is. An earlier answer stays in the history; this one holds from now on.
+        """Record an answer for a document.
 
-        The document's second reader adds an answer of the kind "second" instead, and the first goes on holding. When
-        this returns, the answer is on the disk. ``run``: in whose queue the document stood. ``drawn``: "asked",
-        "random" or "picked"; if omitted, "asked" where that queue offered it.
+        The answer becomes the current one; an earlier answer stays in the history. If the person is the document's
+        second reader, the new answer has the kind "second" and the first answer stays current. When this method
+        returns, the answer is on the disk.
 
-        ``token``: any text of up to 64 characters, new for each answer that is meant. The same token again gives back
-        the answer that is there: for a client that did not see whether its request arrived.
+        Parameters
+        ----------
+        document : str
+            Id of the document.
+        label : str
+            Class that the person chooses.
+        by : str
+            Id of the person who makes the change.
+        run : str, optional
+            Id of the run whose queue offered the document.
+        drawn : str, optional
+            How the document was chosen: "asked", "random" or "picked". If omitted, the queue's own value where the
+            queue offered the document, else "picked".
+        token : str, optional
+            Text of at most 64 characters, new for each answer. A repeated token returns the stored answer, for clients
+            that did not see whether their request arrived.
+
+        Returns
+        -------
+        Answer
+            The stored answer.
+
+        Raises
+        ------
+        DataError
+            If the document does not exist or is not in the run.
+        UsageError
+            If the label, the token or ``drawn`` is not valid.
         """
         label = check_label(label)
         token = check_token(token)
@@ -84,10 +112,23 @@ class Answers(Part):
             return add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer", token=token)
 
     def undo(self, *, by: str, project: str | None = None, answer: str | None = None) -> builtins.list[Answer]:
-        """Take back a person's latest answer, or the one named; what was accepted at once is taken back at once.
+        """Undo a person's latest answer, or the named one, together with all answers of the same decision.
 
-        The document stands first in the person's queue again. Returns what was taken back, newest first; empty where
-        there was nothing.
+        If the decision has one answer, its document comes first in the person's queue again.
+
+        Parameters
+        ----------
+        by : str
+            Id of the person whose answer is undone.
+        project : str, optional
+            Only consider answers of this project.
+        answer : str, optional
+            Id of the answer to undo; the latest one if omitted.
+
+        Returns
+        -------
+        list[Answer]
+            Undone answers, newest first (at most 500); empty if there is nothing to undo.
         """
         query = ANSWERS.select().where(ANSWERS.c.by == by, ANSWERS.c.undone_at.is_(None))
         if project is not None:
@@ -105,19 +146,60 @@ class Answers(Part):
     def list(
         self, project: str, *, after: int | None = None, limit: int = 100, latest: bool = False, everything: bool = True
     ) -> builtins.list[Answer]:
-        """Answers of a project, a page at a time; ``everything=False``: those that hold now."""
+        """Return one page of a project's answers.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        after : int, optional
+            Number of the last answer on the previous page.
+        limit : int, default=100
+            Maximum number of rows on the page.
+        latest : bool, default=False
+            Whether to start with the newest answer.
+        everything : bool, default=True
+            Whether to include answers that are no longer current.
+
+        Returns
+        -------
+        list[Answer]
+            Answers by number; newest first if ``latest``.
+        """
         query = log_page(ANSWERS, after, limit, latest=latest).where(ANSWERS.c.project_id == project)
         if not everything:
             query = query.where(ANSWERS.c.current)
         return self._all(Answer, query)
 
     def history(self, document: str) -> builtins.list[Answer]:
-        """Everything that was said about a document, oldest first, also what was taken back."""
+        """Return all answers for a document, oldest first, including undone answers.
+
+        Parameters
+        ----------
+        document : str
+            Id of the document.
+
+        Returns
+        -------
+        list[Answer]
+            All answers for the document.
+        """
         query = ANSWERS.select().where(ANSWERS.c.document_id == document).order_by(ANSWERS.c.number)
         return self._all(Answer, query)
 
     def counts(self, project: str) -> builtins.list[dict[str, Any]]:
-        """Answers that hold now, and second ones, by person: ``by``, ``answers``; not those of whole groups."""
+        """Count current and second answers by person; answers for whole groups are left out.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Dicts with ``by`` and ``answers``, most active person first.
+        """
         query = (
             sa.select(ANSWERS.c.by, sa.func.count().label("answers"))
             .where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND, ANSWERS.c.kind != OF_GROUP)
@@ -127,17 +209,37 @@ class Answers(Part):
         return self._dicts(query)
 
     def labels(self, project: str) -> builtins.list[str]:
-        """Classes that answers and second ones name, by name: also those that no run knows yet."""
+        """Return the classes that current and second answers name, including classes that no run knows yet.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[str]
+            Class names in alphabetical order.
+        """
         query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
         with self._db.reading() as connection:
             return sorted(connection.scalars(query.distinct()))
 
     def agreement(self, project: str) -> dict[str, Any]:
-        """How far people agree where two of them answered the same document.
+        """Compute how far people agree on documents that at least two of them answered.
 
-        ``documents`` that two people answered, ``agreed`` among them, ``share``; ``kappa`` (Scott's pi over all pairs
-        of answers; None where everybody always says the same); ``alpha``, Krippendorff's; ``hands``, how often each is
-        right, estimated from all together; ``disputed``, the latest fifty documents on which they differ.
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        dict[str, Any]
+            ``documents`` (answered by two or more people), ``agreed`` (documents with one label), ``share`` (of agreed
+            documents), ``kappa`` (Scott's pi over all pairs of answers, or None if everybody always gives the same
+            class), ``alpha`` (Krippendorff's), ``hands`` (estimated reliability of each person) and ``disputed`` (the
+            latest 50 documents with different labels).
         """
         a = ANSWERS.c
         shared = (
@@ -150,15 +252,16 @@ class Answers(Part):
             a.project_id == project, a.undone_at.is_(None), _ONE_BY_ONE, a.document_id.in_(shared)
         )
         with self._db.reading() as connection:
+            # Ordered by number, so that a person's latest answer for a document replaces the earlier ones below.
             rows = connection.execute(query.order_by(a.number)).all()
         said: dict[str, dict[str, str]] = defaultdict(dict)
-        for row in rows:  # of one person's several answers the latest
+        for row in rows:  # only the latest of a person's answers for a document counts
             said[row.document_id].pop(row.by, None)
             said[row.document_id][row.by] = row.label
         return summarize_agreement(said)
 
 
-# The statements of every answer, made once: to build one takes longer than to run it.
+# Statements that run with every answer are built once: building one takes longer than running it.
 _PROJECT = (
     sa.select(COLLECTIONS.c.project_id, PROJECTS.c.second_reading)
     .join(DOCUMENTS, DOCUMENTS.c.collection_id == COLLECTIONS.c.id)
@@ -166,7 +269,7 @@ _PROJECT = (
     .where(DOCUMENTS.c.id == sa.bindparam("document"))
     .with_for_update(of=DOCUMENTS, key_share=True)
 )
-_ONE_BY_ONE = ANSWERS.c.kind.not_in(["accept", OF_GROUP])  # not decided for many documents at once
+_ONE_BY_ONE = ANSWERS.c.kind.not_in(["accept", OF_GROUP])  # answers for single documents, not for many at once
 _HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn, ANSWERS.c.kind).where(
     ANSWERS.c.document_id == sa.bindparam("document"), ANSWERS.c.current
 )
@@ -189,13 +292,49 @@ _LOCKED = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id == sa.bindparam("docume
 
 
 def check_token(token: Any) -> str | None:
+    """Return a valid token, or None for a missing or empty one.
+
+    Parameters
+    ----------
+    token : Any
+        Token of a request.
+
+    Returns
+    -------
+    str or None
+        The token in one line.
+
+    Raises
+    ------
+    UsageError
+        If the token is not a text of at most 64 characters.
+    """
     if token is None or token == "":
         return None
     return check_name(token, "token", 64)
 
 
 def find_answer(connection: Connection, document: str, by: str, token: str | None) -> Answer | None:
-    """The answer that a request with this token gave before; waits for one that is being given."""
+    """Return the answer that an earlier request with the same token stored.
+
+    The document is locked first, so a concurrent request with the same token finishes before the search.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    document : str
+        Id of the document.
+    by : str
+        Id of the person who gives the answer.
+    token : str or None
+        Token of the request; a repeated request with the same token adds nothing.
+
+    Returns
+    -------
+    Answer or None
+        The stored answer, or None if the token is new or missing.
+    """
     if token is None:
         return None
     about = {"document": str(document)[:64], "person": by, "token": token}
@@ -215,7 +354,37 @@ def add_answer(
     kind: str,
     token: str | None = None,
 ) -> Answer:
-    """One answer in an open transaction."""
+    """Store one answer in an open transaction.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    document : str
+        Id of the document.
+    label : str
+        Name of the class.
+    by : str
+        Id of the person who gives the answer.
+    run : str or None
+        Id of the run whose queue offered the document.
+    drawn : str or None
+        How the document was chosen; None to use the queue's value.
+    kind : str
+        Kind of the answer: "answer" or "check".
+    token : str, optional
+        Token of the request; a repeated request with the same token adds nothing.
+
+    Returns
+    -------
+    Answer
+        The stored answer.
+
+    Raises
+    ------
+    DataError
+        If the document does not exist or is not in the run.
+    """
     about = {"document": str(document)[:64]}
     place = connection.execute(_PROJECT, about).first()
     if place is None:
@@ -224,8 +393,9 @@ def add_answer(
     offered = None if run is None else check_in_run(connection, run, document)
     came = None if offered is None or offered.asked_at is None else offered.drawn
     before = connection.execute(_HOLDING, about).first()
-    # A document that was drawn at random stays so, whatever is said about it later: the draw was random all the same.
+    # A document that was drawn at random stays a random one: later answers do not change how it was drawn.
     drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or came or PICKED
+    # The second reader's answer must not replace the first one: it only measures agreement.
     if kind == "answer" and before is not None and holds_second(connection, document, by):
         kind = SECOND
     elif before is not None:
@@ -238,6 +408,7 @@ def add_answer(
     given = to_record(Answer, connection.execute(_INSERT, row).one())
     if holds:
         connection.execute(_READ, about)
+        # A class that a document got with its group was not read, so the next answer counts as the first reading.
         first = before is None or before.kind == OF_GROUP
         if kind == "answer" and came and first and is_due(document, place.second_reading):
             ask_second(connection, document, project, by, now)
@@ -259,9 +430,33 @@ def add_batch(
     drawn: str,
     batch: str | None = None,
 ) -> int:
-    """Documents and their labels as one decision; those that have an answer by now keep it. How many got one.
+    """Store one decision for many documents; documents with a current answer are left unchanged.
 
-    They leave the queue, except those that got a class with their group: nobody has read them.
+    The documents leave the queue, except those labelled with their group, which nobody has read.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    rows : list[tuple[str, str]]
+        Pairs of a document id and a class.
+    project : str
+        Id of the project.
+    run : str
+        Id of the run.
+    by : str
+        Id of the person who makes the change.
+    kind : str
+        Kind of the answers: "accept" or "group".
+    drawn : str
+        How the documents were chosen.
+    batch : str, optional
+        Id that the answers share; a new one if omitted.
+
+    Returns
+    -------
+    int
+        Number of documents that got an answer.
     """
     batch, now = batch or new_id(), utc_now()
     lock_documents(connection, [name for name, _ in rows])
@@ -280,10 +475,17 @@ def add_batch(
 
 
 def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
-    """Let nobody else decide about these documents until the transaction ends.
+    """Lock documents until the transaction ends, so that no other transaction can answer them.
 
-    Documents are locked first, in the order of their ids, and only then rows of a queue: nobody waits in a circle.
-    SQLite has one writer at a time and needs none of it.
+    Every transaction locks documents in the order of their ids before it locks rows of a queue, so that no two
+    transactions wait for each other. SQLite allows one writer at a time and needs no locks.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    documents : Sequence[str]
+        Ids of the documents.
     """
     if connection.dialect.name == "sqlite":
         return
@@ -293,6 +495,7 @@ def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
 
 
 def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
+    """Return the ids of the documents without a current answer."""
     free = set(documents)
     for names in in_blocks(documents, _BLOCK):
         query = sa.select(ANSWERS.c.document_id).where(ANSWERS.c.document_id.in_(names), ANSWERS.c.current)
@@ -301,7 +504,19 @@ def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
 
 
 def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> None:
-    """Take back the answers of a batch; the answers before them hold again."""
+    """Undo all answers of a decision and make the answers before them current again.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    batch : str
+        Id that all answers of one decision share.
+    by : str
+        Id of the person who undoes the decision.
+    project : str
+        Id of the project.
+    """
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
     touched = sa.select(a.document_id).where(a.batch == batch)
     lock_documents(connection, connection.scalars(touched).all())
@@ -310,10 +525,10 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
         .where(a.batch == batch, a.undone_at.is_(None))
         .values(undone_at=now, undone_by=by, current=False)
     ).rowcount
-    # A document of a sample is to be answered again.
+    # A document of a random sample must be answered again, or the sample would count too few answers.
     of_batch = sa.select(a.id).where(a.batch == batch)
     connection.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))
-    # The latest answer before it holds again; one of a second reader only where there is no other.
+    # The latest remaining answer becomes current again; a second reader's answer only if there is no other.
     latest = sa.select(sa.func.max(a.number)).where(a.document_id.in_(touched), a.undone_at.is_(None))
     held = sa.select(a.document_id).where(a.document_id.in_(touched), a.current)
     for kinds in (a.kind != SECOND, a.document_id.not_in(held)):
@@ -323,17 +538,28 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     read = sa.and_(a.current, a.kind != OF_GROUP)
     holding = sa.select(a.document_id).where(a.document_id.in_(touched), read)
     free: list[Any] = [p.document_id.in_(touched), p.document_id.not_in(holding)]
-    if count == 1:  # back into the hands of whoever took it back
+    if count == 1:  # a single answer is usually undone to correct it: lease its document to that person
         values: dict[str, Any] = {"state": LEASED, "leased_to": by, "leased_until": now + LEASE}
     else:
-        free.append(p.state == ANSWERED)  # documents of a group may be in somebody's hands, and stay there
+        free.append(p.state == ANSWERED)  # unread documents of a group may be leased to somebody and stay leased
         values = {"state": OPEN, "leased_to": None, "leased_until": None}
     connection.execute(PREDICTIONS.update().where(*free).values(**values))
     note_event(connection, "answers taken back", by=by, project=project, subject=batch, answers=count)
 
 
 def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
-    """Agreement of people from what each said of each document."""
+    """Compute the agreement of people from their answers.
+
+    Parameters
+    ----------
+    said : dict[str, dict[str, str]]
+        Class by person, for each document.
+
+    Returns
+    -------
+    dict[str, Any]
+        The figures of :meth:`Answers.agreement`.
+    """
     agreed, pairs, same = 0, 0, 0
     uses: dict[str, float] = defaultdict(float)
     disputed = []
@@ -346,6 +572,7 @@ def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
             for second in labels[:i]:
                 pairs += 1
                 same += first == second
+                # Scott's pi compares with chance agreement, so both answers of a pair count half for their class.
                 uses[first] += 0.5
                 uses[second] += 0.5
     documents = [document for document, answers in said.items() for _ in answers]
@@ -363,7 +590,7 @@ def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
 
 
 def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
-    """How often each person is right where two or more answered, estimated from all together."""
+    """Return how often each person is right, estimated from the answers of all people."""
     if not said:
         return []
     entries = [(document, by, label) for document, answers in said.items() for by, label in answers.items()]
@@ -379,6 +606,23 @@ def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
 
 
 def check_threshold(threshold: Any) -> float:
+    """Return a threshold as a float, or raise an error if it is not above 0 and at most 1.
+
+    Parameters
+    ----------
+    threshold : Any
+        Confidence that a person entered.
+
+    Returns
+    -------
+    float
+        The threshold.
+
+    Raises
+    ------
+    UsageError
+        If the threshold is no number, or out of range.
+    """
     if isinstance(threshold, bool) or not isinstance(threshold, (int, float)) or not 0 < threshold <= 1:
         raise UsageError(f"The threshold is {str(threshold)[:40]!r}; give a confidence between 0 and 1.")
     return float(threshold)

@@ -1,4 +1,4 @@
-"""Backup, restore and check. A backup is one file, and does not care which database it came from or goes to."""
+"""Backup, restore and check. A backup is one file, which can be restored into SQLite or PostgreSQL."""
 
 from __future__ import annotations
 
@@ -38,12 +38,14 @@ from isthmus.workspace.schema import (
     RUNS,
 )
 
+# Version of the backup's layout; a higher one is refused.
 FORMAT = 1
 _MANIFEST = "manifest.json"
-# The only places of a backup that are written to a folder.
+# Paths that a restore may write: a damaged or forged archive must not write anywhere else.
 _PLACES = re.compile(
     r"files/[0-9a-f]{2}/[0-9a-f]{64}|models/[0-9a-f]{32}(\.base)?\.isthmus|exports/[0-9a-f]{32}\.[a-z]+"
 )
+# Rows that are read or inserted at a time.
 _BLOCK = 2_000
 _ALEMBIC = "alembic_version"
 _KNOWN = sa.select(FILES.c.sha256)
@@ -53,9 +55,21 @@ _KNOWN = sa.select(FILES.c.sha256)
 
 
 def write_backup(context: Context, path: str | Path, *, force: bool = False) -> dict[str, Any]:
-    """Write everything of one moment into one file (tar), while people go on working.
+    """Write a consistent state of the workspace into one tar file, while people continue to work.
 
-    Gives back ``tables`` (rows by table), ``files`` (how many) and ``made``.
+    Parameters
+    ----------
+    context : Context
+        Database and folder of the workspace.
+    path : str | Path
+        Path of the file.
+    force : bool, default=False
+        Whether to overwrite an existing file.
+
+    Returns
+    -------
+    dict[str, Any]
+        ``tables`` (rows by table), ``files`` (number of files) and ``made`` (time of the backup).
     """
     check_output(path, force=force, table=False)
     manifest: dict[str, Any] = {
@@ -79,23 +93,26 @@ def write_backup(context: Context, path: str | Path, *, force: bool = False) -> 
             content = (context.folder / place).read_bytes()
             manifest["files"][place] = hashlib.sha256(content).hexdigest()
             _add(archive, place, content)
-        _add(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())  # last: a backup cut short has none
+        # Written last, so a truncated backup has no manifest.
+        _add(archive, _MANIFEST, json.dumps(manifest, indent=1).encode())
     return _outcome(manifest)
 
 
 def _outcome(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return the figures of a backup or a restore that its caller shows."""
     counts = {name: found["rows"] for name, found in manifest["tables"].items()}
     return {"tables": counts, "files": len(manifest["files"]), "made": manifest["made"]}
 
 
 def _snapshot(db: Database) -> Any:
-    """A connection that sees one moment."""
+    """Return a connection that sees the database at one moment."""
     if db.is_sqlite:
         return db.engine.begin()
     return db.engine.execution_options(isolation_level="REPEATABLE READ").begin()
 
 
 def _dump(connection: Connection, table: sa.Table) -> Iterator[bytes]:
+    """Yield the rows of a table as lines of JSON."""
     order = [table.c[name] for name in ("number", "created_at") if name in table.c] or list(table.primary_key.columns)
     for row in connection.execution_options(yield_per=_BLOCK).execute(table.select().order_by(*order)):
         cells = {column.name: _to_json(row[place]) for place, column in enumerate(table.columns)}
@@ -103,6 +120,7 @@ def _dump(connection: Connection, table: sa.Table) -> Iterator[bytes]:
 
 
 def _to_json(value: Any) -> Any:
+    """Return a value of a database as a value of JSON."""
     if isinstance(value, datetime):
         return value.isoformat()
     if isinstance(value, (bytes, memoryview)):
@@ -111,24 +129,37 @@ def _to_json(value: Any) -> Any:
 
 
 def _keep_for_owner(out: Any) -> None:
-    """It holds every text and every password's hash: readable by its owner alone, like the workspace."""
+    """Make the backup readable only by its owner, because it contains every text and all password hashes."""
     if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(out.fileno()).st_mode):
         os.fchmod(out.fileno(), 0o600)
 
 
 def _stored_files(folder: Path, known: set[str]) -> list[str]:
-    """Places of the files that belong to the workspace; what a refused upload left is not among them."""
+    """Return the paths of files that belong to the workspace, without the remains of refused uploads."""
     found = (path.relative_to(folder).as_posix() for path in folder.glob("*/**/*") if path.is_file())
     places = [place for place in found if _PLACES.fullmatch(place)]
     return sorted(place for place in places if not place.startswith("files/") or place.rpartition("/")[2] in known)
 
 
 def known_files(context: Context) -> set[str]:
+    """Return the hashes of all files that collections refer to.
+
+    Parameters
+    ----------
+    context : Context
+        Database and folder of the workspace.
+
+    Returns
+    -------
+    set[str]
+        SHA-256 hashes in hexadecimal digits.
+    """
     with context.db.reading() as connection:
         return set(connection.scalars(_KNOWN))
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
+    """Add bytes to the archive as a file that only its owner can read."""
     entry = tarfile.TarInfo(name)
     entry.size, entry.mode = len(data), 0o600
     archive.addfile(entry, io.BytesIO(data))
@@ -138,7 +169,31 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
-    """Fill an empty folder and an empty database from a backup; refused, with nothing written, where it is damaged."""
+    """Fill an empty folder and an empty database from a backup.
+
+    A damaged backup is refused before anything is written. A failure later removes what was written.
+
+    Parameters
+    ----------
+    path : str | Path
+        Path of the backup.
+    folder : Path
+        Folder of the new workspace; it must be empty or missing.
+    url : str
+        Address of the empty database.
+
+    Returns
+    -------
+    dict[str, Any]
+        The figures of :func:`write_backup`.
+
+    Raises
+    ------
+    DataError
+        If the backup is missing, damaged or newer than this version.
+    UsageError
+        If the folder or the database is not empty.
+    """
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}; name a backup.", code="missing-file")
@@ -166,6 +221,8 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
 
 
 def _fill(db: Database, folder: Path, path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Write the files and tables of a checked backup, then bring the tables to the current form."""
+    # Rows must go into tables of the form that they were read from; the last step brings both up to date.
     db.migrate(manifest["revision"])
     with tarfile.open(path) as archive:
         for name in manifest["files"]:
@@ -178,7 +235,7 @@ def _fill(db: Database, folder: Path, path: Path, manifest: dict[str, Any]) -> d
 
 
 def _undo(db: Database, folder: Path) -> None:
-    """Both were empty before, so everything in them goes."""
+    """Remove everything from the folder and the database; both were empty before the restore."""
     with db.engine.begin() as connection:
         there = sa.MetaData()
         there.reflect(connection)
@@ -189,14 +246,14 @@ def _undo(db: Database, folder: Path) -> None:
 
 
 def _is_bad_row(error: BaseException) -> bool:
-    """Whether a row that does not fit its table was the cause, and not the disk or the database."""
+    """Return whether a row that does not fit its table caused the error, rather than the disk or the database."""
     if isinstance(error, (IsthmusError, sa.exc.OperationalError)):
         return False
     return isinstance(error, (sa.exc.SQLAlchemyError, AttributeError, LookupError, TypeError, ValueError))
 
 
 def _check_backup(path: Path) -> dict[str, Any]:
-    """The list of what is in the backup, once all of it is found there and whole."""
+    """Return the manifest of a backup after comparing every file with its hash."""
     try:
         with tarfile.open(path) as archive:
             manifest = json.loads(_read(archive, _MANIFEST))
@@ -214,11 +271,12 @@ def _check_backup(path: Path) -> dict[str, Any]:
             return manifest
     except DataError:
         raise
-    except Exception as error:  # whatever a damaged archive makes its reader stumble over
+    except Exception as error:  # a damaged archive can raise almost any error in its readers
         raise _bad(path, "is not a backup of a workspace, or it was cut short") from error
 
 
 def _read(archive: tarfile.TarFile, name: str) -> bytes:
+    """Return the bytes of one file in the archive."""
     entry = archive.extractfile(name)
     if entry is None:
         raise ValueError(name)
@@ -226,13 +284,13 @@ def _read(archive: tarfile.TarFile, name: str) -> bytes:
 
 
 def _load_tables(db: Database, archive: tarfile.TarFile, manifest: dict[str, Any]) -> None:
-    """All rows in one transaction, into the tables as they were when the backup was made."""
+    """Insert all rows in one transaction into tables of the form that they had when the backup was made."""
     metadata = sa.MetaData()
     with db.writing() as connection:
         metadata.reflect(connection)
         for column in (column for table in metadata.tables.values() for column in table.columns):
             if column.nullable and isinstance(column.type, sa.JSON):
-                column.type = sa.JSON(none_as_null=True)  # nothing, not the JSON word null
+                column.type = sa.JSON(none_as_null=True)  # store SQL NULL instead of the JSON word null
         for table in metadata.sorted_tables:
             if table.name == _ALEMBIC or table.name not in manifest["tables"]:
                 continue
@@ -242,6 +300,7 @@ def _load_tables(db: Database, archive: tarfile.TarFile, manifest: dict[str, Any
 
 
 def _from_json(table: sa.Table, cells: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of a table from its JSON form: times, bytes and truth values get their types back."""
     row = {}
     for name, value in cells.items():
         kind = table.c[name].type
@@ -257,7 +316,7 @@ def _from_json(table: sa.Table, cells: dict[str, Any]) -> dict[str, Any]:
 
 
 def _set_counter(db: Database, connection: Connection, table: sa.Table) -> None:
-    """PostgreSQL numbers new rows by a counter, which must go on behind the rows that came in."""
+    """Move PostgreSQL's counter of row numbers behind the restored rows, so that new rows get unused numbers."""
     if not db.is_sqlite and "number" in table.primary_key.columns:
         connection.exec_driver_sql(
             f"SELECT setval(pg_get_serial_sequence('{table.name}', 'number'), "
@@ -266,6 +325,7 @@ def _set_counter(db: Database, connection: Connection, table: sa.Table) -> None:
 
 
 def _bad(path: Path, what: str) -> DataError:
+    """Return the error for a backup that cannot be restored."""
     return DataError(f"{str(path)!r} {what}.", code="bad-workspace")
 
 
@@ -273,9 +333,19 @@ def _bad(path: Path, what: str) -> DataError:
 
 
 def find_problems(context: Context, *, thorough: bool = False) -> list[str]:
-    """Sentences about what is wrong with a workspace; none where all is well.
+    """Return sentences that describe what is wrong with a workspace.
 
-    ``thorough``: read every file and compare it with its hash.
+    Parameters
+    ----------
+    context : Context
+        Database and folder of the workspace.
+    thorough : bool, default=False
+        Whether to read every file and compare it with its hash.
+
+    Returns
+    -------
+    list[str]
+        One sentence per problem; empty if there is none.
     """
     problems: list[str] = []
     with context.db.reading() as connection:
@@ -291,6 +361,7 @@ def find_problems(context: Context, *, thorough: bool = False) -> list[str]:
 
 
 def _sqlite_problems(connection: Connection) -> list[str]:
+    """Return the problems that SQLite's own checks report."""
     found = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
     broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
     problems = [f"The database is damaged: {line}." for line in found[:10]]
@@ -298,6 +369,7 @@ def _sqlite_problems(connection: Connection) -> list[str]:
 
 
 def _file_problems(connection: Connection, context: Context, thorough: bool) -> list[str]:
+    """Return missing, changed and unused files, and missing exports."""
     store = FileStore(context.folder / "files")
     problems = []
     known = set()
@@ -322,6 +394,7 @@ def _file_problems(connection: Connection, context: Context, thorough: bool) -> 
 
 
 def _count_problems(connection: Connection, context: Context) -> list[str]:
+    """Return collections and runs whose number of rows differs from the stored count, and missing models."""
     problems = []
     documents = count_by(connection, DOCUMENTS.c.collection_id)
     for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.state == "ready")):
@@ -340,7 +413,10 @@ def _count_problems(connection: Connection, context: Context) -> list[str]:
 
 
 def _answer_problems(connection: Connection) -> list[str]:
-    """An answer that holds takes its document out of every queue, and nothing else does; one of a group need not."""
+    """Return the documents whose queue state contradicts their answers.
+
+    A document leaves every queue exactly when it has a current answer; an answer for a whole group is the exception.
+    """
     a, p = ANSWERS.c, PREDICTIONS.c
     joined = PREDICTIONS.outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current))
     wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.kind != OF_GROUP))

@@ -1,4 +1,4 @@
-"""Checks: a blind random sample tells how many labels are right; with one, labels above a threshold may be accepted."""
+"""Checks: a blind random sample estimates the accuracy; afterwards, labels above a threshold can be accepted unread."""
 
 from __future__ import annotations
 
@@ -22,19 +22,48 @@ from isthmus.workspace.documents import LabelledPart, RunLabels
 from isthmus.workspace.queue import LEASE
 from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, DONE, OPEN, PREDICTIONS, RUNS, Check, Document
 
-LEAST_CHECKED = 20  # documents that must be checked before labels are accepted unread
+LEAST_CHECKED = 20  # documents that people must check before the other labels can be accepted unread
+# Documents that one transaction accepts, so that other writers do not wait long.
 _BLOCK = 5_000
+# Positions in one statement.
 _NAMED = 500
 
 
 class Checks(LabelledPart):
+    """Draw random samples of a run, record their answers, estimate the accuracy and accept labels."""
+
     def draw(
         self, run: str, n: int | None = None, *, by: str, threshold: float | None = None, seed: int | None = None
     ) -> Check:
-        """Draw documents of a run at random: ``n``, or as many as tell the accuracy to five points.
+        """Draw a random sample of a run's documents.
 
-        With a threshold, only from labels at least so sure, to accept them afterwards (:meth:`accept`). A new ``seed``
-        is made, and kept, if omitted.
+        With a threshold, only documents with at least this confidence are drawn, so that :meth:`accept` can accept
+        the labels above it.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        n : int, optional
+            Number of documents; if omitted, enough to estimate the accuracy to within five points.
+        by : str
+            Id of the person who makes the change.
+        threshold : float, optional
+            Smallest confidence of the documents to draw from.
+        seed : int, optional
+            Seed of the draw; a new random seed is stored if omitted.
+
+        Returns
+        -------
+        Check
+            The new check.
+
+        Raises
+        ------
+        DataError
+            If no label reaches the threshold.
+        UsageError
+            If the run is not done, or a number is out of range.
         """
         least = None if threshold is None else check_threshold(threshold)
         if self._row(RUNS, run).state != DONE:
@@ -56,22 +85,59 @@ class Checks(LabelledPart):
         return self.get(check)
 
     def get(self, id: str) -> Check:
+        """Return a check by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the check.
+
+        Returns
+        -------
+        Check
+            The check.
+        """
         found = self._first(Check, _WITH_COUNT.where(CHECKS.c.id == str(id)[:64]))
         if found is None:
             raise missing("check")
         return found
 
     def list(self, run: str) -> builtins.list[Check]:
-        """Checks of a run, latest first."""
+        """Return the checks of a run, latest first.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        list[Check]
+            All checks of the run.
+        """
         return self._all(Check, _WITH_COUNT.where(CHECKS.c.run_id == run).order_by(CHECKS.c.created_at.desc()))
 
     def next(self, check: str, user: str) -> Document | None:
-        """The next document of the sample for a person, without the run's label; None where all are answered."""
+        """Lease the next document of the sample to a person, without showing the run's label.
+
+        Parameters
+        ----------
+        check : str
+            Id of the check.
+        user : str
+            Id of the person.
+
+        Returns
+        -------
+        Document or None
+            The document, or None if no unanswered document is free.
+        """
         c, now = CHECKED.c, utc_now()
         free = sa.or_(c.leased_to.is_(None), c.leased_to == user, c.leased_until < now)
         query = CHECKED.select().where(c.check_id == check, c.answer_id.is_(None), free).order_by(c.place).limit(1)
         with self._db.writing(durable=False) as connection:
             find_row(connection, CHECKS, check)
+            # Documents that another transaction locks are skipped, so two people never get the same one.
             row = connection.execute(query.with_for_update(skip_locked=True)).first()
             if row is None:
                 return None
@@ -83,7 +149,26 @@ class Checks(LabelledPart):
             return to_record(Document, find_row(connection, DOCUMENTS, row.document_id))
 
     def answer(self, check: str, document: str, label: str, *, by: str, token: str | None = None) -> None:
-        """Say what a document of the sample is; it counts as an answer drawn at random. ``token``: as for an answer."""
+        """Record an answer for a document of the sample.
+
+        Parameters
+        ----------
+        check : str
+            Id of the check.
+        document : str
+            Id of the document.
+        label : str
+            Class that the person chooses.
+        by : str
+            Id of the person who gives the answer.
+        token : str, optional
+            Token of the request; a repeated request with the same token adds nothing.
+
+        Raises
+        ------
+        DataError
+            If the document is not in the sample.
+        """
         label = check_label(label)
         token = check_token(token)
         c = CHECKED.c
@@ -94,8 +179,9 @@ class Checks(LabelledPart):
             ).scalar()
             if place is None:
                 raise missing("document in this sample")
-            # A sample of the surest labels says nothing about the others, so its answers do not count as random ones.
+            # A sample above a threshold does not represent all labels: its answers do not count as random ones.
             drawn = RANDOM if found.threshold is None else PICKED
+            # A client that repeats its request must not add a second answer.
             if find_answer(connection, document, by, token) is not None:
                 return
             answer = add_answer(
@@ -105,10 +191,19 @@ class Checks(LabelledPart):
             connection.execute(answered.values(answer_id=answer.id))
 
     def estimate(self, check: str) -> dict[str, Any] | None:
-        """What the answers so far say about all labels (as :class:`isthmus.choose.LabelCheck`); None before the first.
+        """Estimate the accuracy of the labels from the answers given so far.
 
-        With a threshold, of the labels above it; without one also ``guarantee``: how many labels can pass unread within
-        the run's error budget.
+        Parameters
+        ----------
+        check : str
+            Id of the check.
+
+        Returns
+        -------
+        dict[str, Any] or None
+            Figures of :class:`isthmus.choose.LabelCheck` for all labels, or for those above the check's threshold; None
+            before the first answer. Without a threshold, ``guarantee`` states how many labels can pass unread within
+            the run's error budget.
         """
         c = CHECKED.c
         query = (
@@ -136,15 +231,45 @@ class Checks(LabelledPart):
         return to_plain(result.to_dict()) | {"answered": result.n, "estimate": result.accuracy}
 
     def above(self, run: str, threshold: float) -> int:
-        """How many labels are at least so sure."""
+        """Return the number of labels that reach a confidence.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        threshold : float
+            Smallest confidence.
+
+        Returns
+        -------
+        int
+            Number of labels with at least this confidence.
+        """
         return len(_eligible(self._labels.of(run), check_threshold(threshold)))
 
     def accept(self, check: str, *, by: str) -> int:
-        """Accept, unread, every label that is as sure as the sample's threshold; how many.
+        """Accept, unread, every label that reaches the sample's threshold.
 
-        The sample must have been drawn with a threshold and answered to the end. It is one decision, for one
-        :meth:`Answers.undo`. Documents that somebody holds or has answered are left out. The next run does not learn
-        from accepted labels: it would learn its own mistakes.
+        The sample must have been drawn with a threshold and must be answered completely. The accepted labels form one
+        decision, which one :meth:`Answers.undo` undoes. Documents that are leased or answered are left out. The next
+        run does not learn from accepted labels, because it would learn its own mistakes.
+
+        Parameters
+        ----------
+        check : str
+            Id of the check.
+        by : str
+            Id of the person who accepts the labels.
+
+        Returns
+        -------
+        int
+            Number of accepted labels.
+
+        Raises
+        ------
+        UsageError
+            If the sample has no threshold, is too small or is not answered completely.
         """
         found, estimate = self.get(check), self.estimate(check)
         if found.threshold is None:
@@ -166,6 +291,7 @@ class Checks(LabelledPart):
         query = sa.select(p.document_id, p.label).where(
             p.run_id == found.run, p.state == OPEN, p.confidence >= found.threshold
         )
+        # One transaction per block: accepting a million labels at once would stop all other writers.
         while True:
             with self._db.writing() as connection:
                 rows = connection.execute(query.limit(_BLOCK)).all()
@@ -187,16 +313,17 @@ _WITH_COUNT = sa.select(CHECKS, _ANSWERED.label("answered"))
 
 
 def _eligible(labels: RunLabels, threshold: float | None) -> np.ndarray:
-    """Positions from which is drawn, sorted."""
+    """Return the sorted positions of the documents that a sample may contain."""
     if threshold is None:
         return np.arange(len(labels.codes))
     return np.flatnonzero(labels.confidence >= threshold)
 
 
 def _checked_rows(connection: Connection, run: str, check: str, positions: list[int]) -> list[dict[str, Any]]:
-    """Rows of the sample in the order of the draw; documents that people have answered already are known.
+    """Return the rows of the sample in the order of the draw, with the answers that people gave earlier.
 
-    What was decided for many documents at once (accepted labels, a group made a class) is no reading of one.
+    An answer for many documents at once (accepted labels, a class for a group) does not count, because nobody read
+    the document.
     """
     p = PREDICTIONS.c
     read = ANSWERS.c.kind.in_(["answer", "check"])

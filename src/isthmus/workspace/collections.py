@@ -1,4 +1,4 @@
-"""Files come in: documents, whose columns are looked at and mapped, and answers of machines."""
+"""Uploaded files: preview them, map their columns, store documents, and store the answers of other annotators."""
 
 from __future__ import annotations
 
@@ -55,14 +55,18 @@ from isthmus.workspace.schema import (
     Hand,
 )
 
+# Limits of a preview: rows, characters of a cell, and columns.
 _PREVIEW_ROWS = 10
 _PREVIEW_CELL = 300
 _PREVIEW_COLUMNS = 200
-INLINE = 2 * 2**20  # bytes up to which documents are read at once; larger files are the worker's
+INLINE = 2 * 2**20  # largest file in bytes that a request reads itself; a job of the worker reads larger files
+# Error codes of files that people can still map themselves, because only the guess of the columns failed.
 _GUESS_TROUBLE = ("no-text-column", "no-label-column", "no-labels")
 
 
 class Collections(Part):
+    """Add files, map their columns and read their documents."""
+
     def __init__(self, context: Context, files: FileStore):
         super().__init__(context)
         self._files = files
@@ -71,10 +75,32 @@ class Collections(Part):
     def add(
         self, project: str, filename: str, stream: IO[bytes], *, kind: str, by: str, limit: int = MAX_UPLOAD
     ) -> Collection:
-        """Keep a file of at most ``limit`` bytes and look at it (:meth:`preview`); :meth:`map` makes documents of it.
+        """Store an uploaded file and preview its content. :meth:`map` turns its rows into documents.
 
-        ``filename`` is what the client calls it: its ending tells the format; never a path. ``kind`` is "source",
-        "target" or "extra".
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        filename : str
+            Name that the client gives the file. Its ending determines the format; its folders are ignored.
+        stream : IO[bytes]
+            Content of the file.
+        kind : str
+            "source", "target" or "extra".
+        by : str
+            Id of the person who makes the change.
+        limit : int, default=MAX_UPLOAD
+            Largest accepted size in bytes.
+
+        Returns
+        -------
+        Collection
+            The new collection, with ``state`` "new".
+
+        Raises
+        ------
+        DataError
+            If the file is too large or cannot be read.
         """
         choose_one(kind, KINDS, "kind of the collection")
         name = check_filename(filename)
@@ -97,7 +123,24 @@ class Collections(Part):
         return self.get(collection)
 
     def read_columns(self, filename: str, stream: IO[bytes], *, limit: int = MAX_UPLOAD) -> dict[str, builtins.list]:
-        """Columns of a file that is not kept, such as answers; of a workbook, the sheet that has some."""
+        """Return the columns of a file that is not stored, such as a table of answers.
+
+        In a workbook, a sheet with filled-in answers is preferred.
+
+        Parameters
+        ----------
+        filename : str
+            Name that the client gives the file.
+        stream : IO[bytes]
+            Content of the file.
+        limit : int, default=MAX_UPLOAD
+            Largest accepted size in bytes.
+
+        Returns
+        -------
+        dict[str, list]
+            Cells by column.
+        """
         name = check_filename(filename)
         with self._files.receive(stream, limit=limit) as arrived:
             data = self._files.read(arrived.path)
@@ -105,13 +148,38 @@ class Collections(Part):
             return read_columns(data, name, kind, sheet=REVIEW_SHEET, filled="true_label")
 
     def get(self, id: str) -> Collection:
+        """Return a collection by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the collection.
+
+        Returns
+        -------
+        Collection
+            The collection.
+        """
         found = self._first(Collection, _WITH_SIZE.where(COLLECTIONS.c.id == str(id)[:64]))
         if found is None:
             raise missing("collection")
         return found
 
     def list(self, project: str, *, kind: str | None = None) -> builtins.list[Collection]:
-        """Collections of a project in the order in which they came."""
+        """Return the collections of a project in the order in which they were added.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        kind : str, optional
+            Only collections of this kind: "source", "target" or "extra".
+
+        Returns
+        -------
+        list[Collection]
+            Collections that have not been removed.
+        """
         query = _WITH_SIZE.where(COLLECTIONS.c.project_id == project, COLLECTIONS.c.removed_at.is_(None))
         query = query.order_by(COLLECTIONS.c.created_at, COLLECTIONS.c.id)
         if kind is not None:
@@ -119,12 +187,22 @@ class Collections(Part):
         return self._all(Collection, query)
 
     def preview(self, id: str, *, sheet: str | None = None) -> dict[str, Any]:
-        """What is in the file: ``columns``, ``rows``, ``guesses``, ``findings``, ``notes``, ``problem``.
+        """Return the first rows and the columns of a file, with guesses which column holds what.
 
-        Of a workbook also its ``sheets`` and the ``sheet`` that was read. ``columns`` are dicts (``name``, ``filled``,
-        ``distinct``, ``examples``); ``rows`` the first ones, cut short; ``guesses`` the columns that look like
-        ``text``, ``label`` and ``id``; ``findings`` have ``check``, ``count``, ``examples`` and ``message``;
-        ``problem`` is a sentence, or '' where the file can be read.
+        Parameters
+        ----------
+        id : str
+            Id of the collection.
+        sheet : str, optional
+            Name of the worksheet to read; the sheet read on upload if omitted.
+
+        Returns
+        -------
+        dict[str, Any]
+            ``columns`` (dicts with ``name``, ``filled``, ``distinct`` and ``examples``), ``rows`` (the first ones, with
+            shortened cells), ``guesses`` (columns that look like ``text``, ``label`` and ``id``), ``findings`` (dicts
+            with ``check``, ``count``, ``examples`` and ``message``), ``notes``, and ``problem`` (a sentence, or "" if
+            the documents can be read). For a workbook also ``sheets`` and ``sheet``.
         """
         row = self._row(COLLECTIONS, id)
         if sheet is None:
@@ -143,10 +221,40 @@ class Collections(Part):
         by: str,
         inline: bool | None = None,
     ) -> Collection:
-        """Say which columns hold what, and make documents of the rows.
+        """Set which columns hold text, label and id, and store the rows as documents.
 
-        Small files are read at once; others by a job, with ``state`` "reading" until it is done. ``inline`` decides by
-        hand.
+        A small file is read at once. A job reads a larger one; meanwhile ``state`` is "reading".
+
+        Parameters
+        ----------
+        id : str
+            Id of the collection.
+        text : Sequence[str]
+            Names of the columns whose cells form the text.
+        label : str, optional
+            Name of the column with labels.
+        id_column : str, optional
+            Name of the column with the documents' names.
+        sheet : str, optional
+            Name of the worksheet to read.
+        kind : str, optional
+            New kind of the collection; unchanged if omitted.
+        by : str
+            Id of the person who makes the change.
+        inline : bool, optional
+            Whether to read the file at once; depends on its size if omitted.
+
+        Returns
+        -------
+        Collection
+            The collection.
+
+        Raises
+        ------
+        UsageError
+            If a run or an answer already uses the documents, or no text column is given.
+        DataError
+            If a column does not exist or the file cannot be read.
         """
         with self._db.reading() as connection:
             row = find_row(connection, COLLECTIONS, id)
@@ -162,7 +270,7 @@ class Collections(Part):
             raise UsageError("No text column is named; choose at least one.")
         self._check_columns(row, mapping)
         inline = size <= INLINE if inline is None else inline
-        # What cannot be read so is refused before anything is written: an earlier choice of columns stays.
+        # Read before writing: if the new columns cannot be read, the earlier mapping stays unchanged.
         docs = self._read(row, mapping, kind) if inline else None
         with self._db.writing() as connection:
             state = "new" if inline else "reading"
@@ -177,9 +285,10 @@ class Collections(Part):
         return self.get(id)
 
     def _check_columns(self, row: Any, mapping: dict[str, Any]) -> None:
+        """Raise an error if a mapped column does not exist, as far as the preview lists all columns."""
         known = {column["name"] for column in row.preview["columns"]}
         if mapping["sheet"] is not None or row.preview["more_columns"]:
-            return  # the reader will say
+            return  # the preview does not list all columns, so the reader checks them
         for name in [*mapping["text"], mapping["label"], mapping["id"]]:
             if name is not None and name not in known:
                 raise DataError(
@@ -188,9 +297,19 @@ class Collections(Part):
                 )
 
     def read_documents(self, id: str, docs: TextCollection | None = None) -> int:
-        """Store the documents of a mapped file; what an earlier, unfinished read left is replaced.
+        """Store the documents of a mapped file, replacing those of an earlier, interrupted attempt.
 
-        ``docs``: what the file holds, where it has been read already.
+        Parameters
+        ----------
+        id : str
+            Id of the collection.
+        docs : TextCollection, optional
+            Documents of the file, if it has been read already.
+
+        Returns
+        -------
+        int
+            Number of documents.
         """
         row = self._row(COLLECTIONS, id)
         progress("reading the file", 0, 1)
@@ -202,6 +321,7 @@ class Collections(Part):
         self._db.insert_many(DOCUMENTS, _document_rows(id, docs))
         texts = [storable(text) for text in docs.texts]
         progress("indexing words", 0, 1)
+        # Only targets are searched, so only they need an index.
         index = TermIndex(texts if row.kind == "target" else [])
         self._db.insert_many(TERMS, index.rows(id))
         classes = Counter(label for label in docs.labels if label is not None)
@@ -213,25 +333,47 @@ class Collections(Part):
         return len(docs)
 
     def remove(self, id: str, *, by: str) -> None:
-        """Take a collection out of sight. Its documents and what was said about them stay."""
+        """Hide a collection. Its documents and their answers stay in the database.
+
+        Parameters
+        ----------
+        id : str
+            Id of the collection.
+        by : str
+            Id of the person who makes the change.
+        """
         with self._db.writing() as connection:
             row = find_row(connection, COLLECTIONS, id, lock=True)
             set_row(connection, COLLECTIONS, id, removed_at=utc_now())
             note_event(connection, "collection removed", by=by, project=row.project_id, subject=id, name=row.name)
 
     def table(self, id: str) -> dict[str, builtins.list]:
-        """Every column of the file as it was read, for exports."""
+        """Return every column of the file as it was read, for exports.
+
+        Parameters
+        ----------
+        id : str
+            Id of the collection.
+
+        Returns
+        -------
+        dict[str, list]
+            Cells by column.
+        """
         row = self._row(COLLECTIONS, id)
         return self._rows(row, row.mapping).table()
 
-    # Reading: the file is parsed when it comes, and never again
+    # Reading: a file is parsed once, when it is uploaded
 
     def _rows(self, row: Any, mapping: dict[str, Any] | None) -> Rows:
+        """Return the parsed table of a collection's file."""
         sheet = (mapping or {}).get("sheet") or row.preview.get("sheet")
         return self._parsed.rows(row.sha256, row.ending, row.name, sheet=sheet)
 
     def _read(self, row: Any, mapping: dict[str, Any], kind: str) -> TextCollection:
+        """Return the documents of a file with the given mapping of columns."""
         columns = {role: mapping[role] for role in ("text", "label", "id")}
+        # True requires labels, None accepts them, False ignores them.
         want_labels = None if mapping["label"] else False
         if kind == "source":
             want_labels = True
@@ -240,6 +382,7 @@ class Collections(Part):
     def _look(
         self, sha256: str, ending: str, name: str, kind: str, *, sheet: str | None = None, file: Path | None = None
     ) -> dict[str, Any]:
+        """Return the preview of a file."""
         rows = self._first_rows(sha256, ending, name, sheet, file)
         docs, problem = _read_somehow(rows, name, kind)
         columns = rows.table()
@@ -260,7 +403,7 @@ class Collections(Part):
         return plain_detail(preview)
 
     def _first_rows(self, sha256: str, ending: str, name: str, sheet: str | None, file: Path | None) -> Rows:
-        """The rows to look at: those of a sheet that is named, else of the first that holds any."""
+        """Return the rows to preview: of the named sheet, else of the first sheet that contains rows."""
         try:
             return self._parsed.rows(sha256, ending, name, sheet=sheet, file=file)
         except DataError as error:
@@ -273,18 +416,30 @@ class Collections(Part):
             return found
 
 
-# Whether labels are looked for by their name only (None), by their cells too (True), or not at all.
+# How a label column is guessed, by kind of collection: by its name only (None), by its cells too (True), or not at all
+# (False).
 _WANTED = {"source": True, "target": None, "extra": False}
 _WITH_SIZE = sa.select(COLLECTIONS, FILES.c.size).join(FILES, FILES.c.sha256 == COLLECTIONS.c.sha256)
 
 
 def check_filename(given: str) -> str:
-    """What a client calls its file, without the folders."""
+    """Return the name that a client gives its file, without folders.
+
+    Parameters
+    ----------
+    given : str
+        Name or path that the client sent.
+
+    Returns
+    -------
+    str
+        The name, or "file" if there is none.
+    """
     return check_name(str(given).replace("\\", "/").rpartition("/")[2] or "file", "file", 300)
 
 
 def _is_used(connection: Any, id: str) -> bool:
-    """Whether a run or an answer rests on the documents."""
+    """Return whether a run or an answer refers to the documents of a collection."""
     runs = sa.select(RUNS.c.record).join(COLLECTIONS, COLLECTIONS.c.project_id == RUNS.c.project_id)
     for record in connection.scalars(runs.where(COLLECTIONS.c.id == id)):
         if id in {part["id"] for part in record.get("collections", [])}:
@@ -294,6 +449,7 @@ def _is_used(connection: Any, id: str) -> bool:
 
 
 def _document_rows(collection: str, docs: TextCollection) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table of documents, and report progress."""
     for position, (name, text, label) in enumerate(zip(docs.ids, docs.texts, docs.labels, strict=True)):
         if position % PROGRESS_ROWS == 0:
             progress("storing documents", position, len(docs))
@@ -308,7 +464,10 @@ def _document_rows(collection: str, docs: TextCollection) -> Iterator[dict[str, 
 
 
 def _read_somehow(rows: Rows, name: str, kind: str) -> tuple[TextCollection | None, str]:
-    """The documents by what can be guessed, and what cannot; labels are wanted in a source, if there are any."""
+    """Return the documents with guessed columns, or None, and a sentence about what could not be guessed.
+
+    A source is read with labels if it has any.
+    """
     problem = ""
     for want_labels in (True, None) if kind == "source" else (None,):
         try:
@@ -321,6 +480,7 @@ def _read_somehow(rows: Rows, name: str, kind: str) -> tuple[TextCollection | No
 
 
 def _column_facts(name: str, cells: list) -> dict[str, Any]:
+    """Return the name of a column, how many cells it fills, how many differ, and three examples."""
     filled = [cell_text(cell) for cell in cells]
     filled = [cell for cell in filled if cell.strip()]
     distinct = dict.fromkeys(filled)
@@ -333,73 +493,119 @@ def _column_facts(name: str, cells: list) -> dict[str, Any]:
 
 
 def _cell(cell: Any, longest: int = _PREVIEW_CELL) -> str:
+    """Return a cell as a shortened text."""
     return shorten(cell_text(cell), longest)
 
 
-# -- Uploaded files as tables: parsed once, then read from what was kept of the parse
+# -- Uploaded files as tables: parsed once, then read from a cached copy of the parsed table
 
 
-_FORMAT = 1  # raise it when the readers read the same bytes otherwise
+_FORMAT = 1  # version of the cache; increase it when the readers interpret the same bytes differently
 _FIELDS = ("columns", "guarded", "encoding", "notes", "sheet", "sheets")
 
 
 class ParsedFiles:
-    """Tables of the files in a store; what lies in ``folder`` may be deleted at any time."""
+    """Parsed tables of stored files. The cache folder may be deleted at any time."""
 
     def __init__(self, files: FileStore, folder: Path):
         self._files = files
         self._folder = folder
 
     def rows(self, sha256: str, ending: str, name: str, *, sheet: str | None = None, file: Path | None = None) -> Rows:
-        """All rows of a file, or of a sheet of it; ``name`` is what people call it, in messages and notes.
+        """Return all rows of a file, or of one sheet of a workbook.
 
-        ``file`` says where its content lies while it is not part of the store.
+        Parameters
+        ----------
+        sha256 : str
+            SHA-256 hash of the content, in hexadecimal digits.
+        ending : str
+            Ending of the client's file name, such as ".csv".
+        name : str
+            Name that people see, for messages and notes.
+        sheet : str, optional
+            Name of the worksheet to read.
+        file : Path, optional
+            Path of the content while the file is not part of the store.
+
+        Returns
+        -------
+        Rows
+            The parsed table.
         """
         rows = _load(self._place(sha256, ending, sheet), name)
         if rows is None:
             data = self._files.read(file or sha256)
             rows = read_whole(data, name, kind_of(name, ending, data), sheet=sheet)
+            # Without a named sheet, the reader picks one; later requests may ask for it by name.
             for known_as in {sheet, rows.sheet}:
                 _save(self._place(sha256, ending, known_as), rows, name)
         return rows
 
     def _place(self, sha256: str, ending: str, sheet: str | None) -> Path:
+        """Return the path of the cached table of a file and a sheet."""
         key = hashlib.sha256(json.dumps([_FORMAT, ending, sheet]).encode()).hexdigest()[:16]
         return self._folder / f"{self._files.path(sha256).name}-{key}.json"
 
 
 def _save(place: Path, rows: Rows, name: str) -> None:
+    """Write a parsed table to the cache."""
     kept: dict[str, Any] = {field: getattr(rows, field) for field in _FIELDS}
     try:
         text = json.dumps({"name": name, **kept}, ensure_ascii=False)
-    except TypeError:  # dates and the like in a parquet file, which JSON cannot hold: the file itself is the table
+    except TypeError:  # JSON cannot hold the dates of a parquet file: parse the file again next time
         return
-    with suppress(DataError), replacing(place, force=True) as out:  # a full disk costs the next reader time, no more
+    # Without a cached copy, the next reader only needs more time.
+    with suppress(DataError), replacing(place, force=True) as out:
         out.write(text.encode("utf-8", "surrogatepass"))
 
 
 def _load(place: Path, name: str) -> Rows | None:
+    """Return a table from the cache, or None if there is no usable copy."""
     try:
         kept = json.loads(place.read_bytes().decode("utf-8", "surrogatepass"))
+        # Notes start with the file's name; people may have uploaded the same content under another name.
         notes = [name + note.removeprefix(kept["name"]) for note in kept["notes"]]
         rows = Rows(tuple(kept["columns"]), **{field: kept[field] for field in _FIELDS})
-    except (OSError, ValueError, KeyError, TypeError):  # none, or one that was cut short
+    except (OSError, ValueError, KeyError, TypeError):  # no cached copy, or a truncated one
         return None
     rows.notes = notes
     rows.sheets = tuple(rows.sheets)
     return rows
 
 
-# -- Answers of other hands: files of a language model, a rule or a person without an account. They are weighed
+# -- Answers of other annotators: files from a language model, a rule or a person without an account. Runs weight them
+# by their estimated reliability
 
 
 class Hands(Part):
-    """What hands other than the project's people said about documents."""
+    """Answers of annotators without an account, such as a language model or a rule."""
 
     def add(self, run: str, entries: Sequence[Mapping[str, Any]], *, file: str, by: str) -> builtins.list[Hand]:
-        """Keep answers about the documents of a run: ``row`` (from 0), ``label`` and ``by``, the name of the hand.
+        """Store an annotator's answers for the target documents of a run.
 
-        Later runs weigh them. Of two answers of a hand about a document, the later file counts.
+        Later runs weight them by the annotator's reliability. If an annotator answers a document twice, the later file
+        counts.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        entries : Sequence[Mapping[str, Any]]
+            Mappings with ``row`` (from 0), ``label`` and ``by``, the name of the annotator.
+        file : str
+            Name of the file that contained the answers.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        list[Hand]
+            All annotators of the project.
+
+        Raises
+        ------
+        UsageError
+            If an answer has no annotator.
         """
         said: dict[str, dict[int, str]] = {}
         for entry in entries:
@@ -425,14 +631,46 @@ class Hands(Part):
         return self.list(found.project_id)
 
     def list(self, project: str) -> builtins.list[Hand]:
-        """Hands of a project, in the order in which their files came."""
+        """Return the annotators of a project in the order in which their files were added.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[Hand]
+            Annotators that have not been removed.
+        """
         query = HANDS.select().where(HANDS.c.project_id == project, HANDS.c.removed_at.is_(None))
         return self._all(Hand, query.order_by(HANDS.c.created_at, HANDS.c.id))
 
     def get(self, id: str) -> Hand:
+        """Return an annotator's file by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the annotator's file.
+
+        Returns
+        -------
+        Hand
+            The annotator's file.
+        """
         return self._get(Hand, id)
 
     def remove(self, id: str, *, by: str) -> None:
+        """Remove an annotator's file; later runs ignore its answers.
+
+        Parameters
+        ----------
+        id : str
+            Id of the annotator's file.
+        by : str
+            Id of the person who makes the change.
+        """
         with self._db.writing() as connection:
             row = find_row(connection, HANDS, id, lock=True)
             set_row(connection, HANDS, id, removed_at=utc_now(), removed_by=by)
@@ -440,10 +678,24 @@ class Hands(Part):
 
 
 def hand_snapshot(connection: Connection, target: str) -> list[list]:
-    """What hands say now about the documents of a target: position, label, name of the hand."""
+    """Return the answers of all annotators for the documents of a target.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    target : str
+        Id of the target collection.
+
+    Returns
+    -------
+    list[list]
+        Lists of position, class and name of the annotator.
+    """
     h = HANDS.c
     query = sa.select(h.name, h.said).where(h.target_id == target, h.removed_at.is_(None))
     said: dict[tuple[str, int], str] = {}
+    # In the order of the files, so that an annotator's later answer replaces the earlier one.
     for hand, answers in connection.execute(query.order_by(h.created_at, h.id)):
         said |= {(hand, position): label for position, label in answers}
     return [[position, label, hand] for (hand, position), label in said.items()]

@@ -1,4 +1,4 @@
-"""The connection to SQLite or PostgreSQL: transactions, migrations, the little in which the two differ."""
+"""The connection to SQLite or PostgreSQL: transactions, migrations and the differences between the two."""
 
 from __future__ import annotations
 
@@ -23,45 +23,90 @@ from isthmus.corpus.decode import mend_surrogates
 from isthmus.exceptions import DataError, UsageError
 
 _WRITE, _DURABLE = "isthmus_write", "isthmus_durable"
-_BLOCK = 5_000  # rows inserted before others may write again
-PROGRESS_ROWS = 2_000  # rows between two notes of progress, when somebody may also cancel
+_BLOCK = 5_000  # rows per transaction; between two transactions, other writers get their turn
+PROGRESS_ROWS = 2_000  # rows between two progress reports; the job can be cancelled at each of them
 _MIGRATIONS = resources.files("isthmus.workspace") / "migrations"
-_MIGRATING = 8765_0001  # a number for PostgreSQL's lock
+_MIGRATING = 8765_0001  # arbitrary key of PostgreSQL's advisory lock during migrations
+# Error code and sentence for a database that does not answer, or a full disk.
 AWAY = "workspace-away"
 AWAY_SENTENCE = (
     "The database does not answer, or the disk is full; nothing was changed. Try again in a moment, and look at the "
     "server's log if it lasts."
 )
-_WAIT = 30  # seconds a writer waits for another process
+_WAIT = 30  # seconds that a writer waits for another process before SQLite reports an error
 
 
 def new_id() -> str:
-    """A random name for a row: nobody can guess the next one."""
+    """Return a random id for a row; random ids cannot be guessed from other ids.
+
+    Returns
+    -------
+    str
+        32 hexadecimal digits.
+    """
     return uuid.uuid4().hex
 
 
 def utc_now() -> datetime:
+    """Return the current time in UTC.
+
+    Returns
+    -------
+    datetime
+        Time with its time zone.
+    """
     return datetime.now(UTC)
 
 
 def storable(text: str) -> str:
-    """A text that both databases can hold: no NUL, which PostgreSQL refuses, and no half of a surrogate pair.
+    r"""Return a text without the characters that a database refuses: NUL and halves of surrogate pairs.
 
-    >>> storable("a\\x00b")
-    'a\ufffdb'
+    Parameters
+    ----------
+    text : str
+        Any text.
+
+    Returns
+    -------
+    str
+        The text with replacement characters.
+
+    Examples
+    --------
+    >>> storable("a\x00b")
+    'a�b'
     """
     return mend_surrogates(text.replace("\x00", "\ufffd"))
 
 
 def in_blocks(rows: Iterable[Any], size: int) -> Iterator[list]:
-    """So many rows at a time: a database takes only so many values in one statement."""
+    """Split rows into lists of a fixed size, because a database limits the values in one statement.
+
+    Parameters
+    ----------
+    rows : Iterable[Any]
+        Rows of any kind.
+    size : int
+        Rows per list; the last list may be shorter.
+
+    Yields
+    ------
+    list
+        The next rows.
+    """
     rows = iter(rows)
     while block := list(islice(rows, size)):
         yield block
 
 
 class Database:
-    """An open database, by its address for SQLAlchemy: ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``."""
+    """An open database, given by an address for SQLAlchemy.
+
+    Parameters
+    ----------
+    url : str
+        ``sqlite:///FILE`` or ``postgresql://USER@HOST/NAME``.
+    """
 
     def __init__(self, url: str):
         self.url = read_url(url)
@@ -70,11 +115,12 @@ class Database:
         if self.is_sqlite:
             settings["connect_args"] = {"timeout": _WAIT, "check_same_thread": False}
         else:
-            settings["pool_pre_ping"] = True  # a server that was restarted meanwhile
+            # Test a pooled connection first, because the server may have been restarted.
+            settings["pool_pre_ping"] = True
             import_optional("psycopg", "A workspace in PostgreSQL", extra="team")
         self.engine = sa.create_engine(self.url, **settings)
-        # SQLite lets one connection write at a time and makes the others poll; threads of one process wait in line
-        # here instead.
+        # SQLite lets one connection write at a time and makes the others poll. A lock lets the threads of this
+        # process wait without polling.
         self._turn: Any = threading.Lock() if self.is_sqlite else nullcontext()
         if self.is_sqlite:
             sa.event.listen(self.engine, "connect", _prepare_sqlite)
@@ -82,15 +128,30 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
+        """Open a connection for reading and translate database errors.
+
+        Yields
+        ------
+        Connection
+            A connection in a read transaction.
+        """
         with _translated_errors(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[Connection]:
-        """A transaction that writes: kept whole when the block ends, taken back whole when it fails.
+        """Open a transaction: commit it when the block ends, roll it back if the block fails.
 
-        ``durable``: what it wrote is on the disk then. Without it a power cut may undo the last moments, though never a
-        part of them: enough for who holds a document, not for what they said about it.
+        Parameters
+        ----------
+        durable : bool, default=True
+            Whether the changes must survive a power cut. If False, a power cut may undo the last transactions, each of
+            them completely. That suffices for leases of documents, but not for answers.
+
+        Yields
+        ------
+        Connection
+            A connection in a write transaction.
         """
         with self._turn, _translated_errors(), self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True, _DURABLE: durable})
@@ -100,7 +161,20 @@ class Database:
                 yield connection
 
     def insert_many(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> int:
-        """Insert rows in blocks, a transaction each, so that a large table keeps nobody waiting."""
+        """Insert rows in blocks, with one transaction per block, so that other writers do not wait long.
+
+        Parameters
+        ----------
+        table : sa.Table
+            Table to insert into.
+        rows : Iterable[Mapping[str, Any]]
+            Values by column.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
         count = 0
         for block in in_blocks(rows, _BLOCK):
             with self.writing() as connection:
@@ -111,9 +185,17 @@ class Database:
     # Migrations
 
     def migrate(self, to: str = "head") -> None:
-        """Bring the tables to the form this version knows; refuse a database that a newer one has changed.
+        """Bring the tables to the form of this version; refuse a database of a newer version.
 
-        ``to``: an earlier form, for a backup that was made in it.
+        Parameters
+        ----------
+        to : str, default="head"
+            Revision to migrate to; an earlier one before restoring a backup of that form.
+
+        Raises
+        ------
+        DataError
+            If a newer version has written the database.
         """
         scripts = ScriptDirectory.from_config(self._alembic(None))
         found = self.revision()
@@ -127,11 +209,23 @@ class Database:
                 code="bad-workspace",
             )
         with self.writing() as connection:
-            if not self.is_sqlite:  # one process migrates, the others wait
+            if not self.is_sqlite:  # one process migrates while the others wait
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
             command.upgrade(self._alembic(connection), to)
 
     def revision(self) -> str | None:
+        """Return the revision of the tables.
+
+        Returns
+        -------
+        str or None
+            The revision, or None for an empty database.
+
+        Raises
+        ------
+        DataError
+            If the database cannot be opened.
+        """
         try:
             with self.engine.connect() as connection:
                 return MigrationContext.configure(connection).get_current_revision()
@@ -142,6 +236,7 @@ class Database:
             ) from None
 
     def _alembic(self, connection: Connection | None) -> Config:
+        """Return the configuration of Alembic for a connection."""
         config = Config()
         config.set_main_option("script_location", str(_MIGRATIONS))
         config.set_main_option("path_separator", "os")
@@ -149,16 +244,17 @@ class Database:
         return config
 
     def close(self) -> None:
+        """Close all connections."""
         self.engine.dispose()
 
 
 @contextmanager
 def _translated_errors() -> Iterator[None]:
-    """What a database may say, as errors of this package."""
+    """Raise database errors that users can cause or must wait for as errors of this package."""
     try:
         yield
     except (UnicodeEncodeError, sa.exc.DataError) as error:
-        # An id from an address that no database can hold (NUL, half of a surrogate pair) is the id of nothing.
+        # No row can have an id that the database refuses (NUL, half of a surrogate pair): report it as unknown.
         if isinstance(error, sa.exc.DataError) and "NUL" not in str(error.orig):
             raise
         raise DataError("Nothing has this name; the address is wrong.", code="not-found") from None
@@ -167,7 +263,23 @@ def _translated_errors() -> Iterator[None]:
 
 
 def read_url(url: str) -> sa.URL:
-    """The address of a database; PostgreSQL is spoken to through psycopg."""
+    """Parse the address of a database; PostgreSQL is accessed through psycopg.
+
+    Parameters
+    ----------
+    url : str
+        Address in the form that SQLAlchemy reads.
+
+    Returns
+    -------
+    sa.URL
+        The parsed address.
+
+    Raises
+    ------
+    UsageError
+        If the address cannot be read or names another database.
+    """
     try:
         found = sa.make_url(url)
     except sa.exc.ArgumentError:
@@ -183,21 +295,26 @@ def read_url(url: str) -> sa.URL:
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
-    connection.isolation_level = None  # transactions are begun below, not by the driver
+    """Set the options of a new SQLite connection."""
+    connection.isolation_level = None  # _begin_sqlite starts transactions, not the driver
     cursor = connection.cursor()
+    # With a write-ahead log, readers do not wait for the writer.
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA foreign_keys=ON")
+    # A negative size is in KiB: 64 MiB per connection.
     cursor.execute("PRAGMA cache_size=-65536")
     cursor.close()
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    # A writer asks for the lock at once: two that read first and write later would refuse each other.
+    """Start a transaction: a writer takes the lock immediately."""
+    # A writer takes the lock at its start: two transactions that read first and write later would block each other.
     options = connection.get_execution_options()
-    driver: Any = connection.connection.driver_connection  # past SQLAlchemy: it happens with every request, some times
+    # Bypasses SQLAlchemy's overhead, because every request comes here several times.
+    driver: Any = connection.connection.driver_connection
     if not options.get(_WRITE):
         driver.execute("BEGIN")
         return
-    # FULL: on the disk, also after a power cut; before the transaction, for inside it this has no effect.
+    # FULL survives a power cut. The pragma has no effect inside a transaction, so it comes first.
     driver.execute(f"PRAGMA synchronous={'FULL' if options[_DURABLE] else 'NORMAL'}")
     driver.execute("BEGIN IMMEDIATE")

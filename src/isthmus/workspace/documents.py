@@ -1,4 +1,4 @@
-"""Documents: pages by key, single ones, search, and their labels in a run."""
+"""Documents: pages, single documents, search, and their labels in a run."""
 
 from __future__ import annotations
 
@@ -26,16 +26,23 @@ from isthmus.workspace.context import Context, Part, check_page, missing, to_rec
 from isthmus.workspace.database import Database
 from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, PREDICTIONS, TERMS, Document
 
-# -- Which documents hold a term, as rows of a table: full-text search that is the same in both databases
-# Terms are those that the methods read: stems where the language has them, pieces of scripts without blanks.
+# -- Which documents contain a term, as rows of a table: a full-text search that is the same in both databases. Terms
+# are those of the methods: stems where the language has them, character chunks of scripts without blanks.
 
 
+# Longest term in characters, the width of its column.
 _LONGEST = 200
 _SETTINGS: dict[str, Any] = {"min_df": 1, "stop_words": None, "weighting": "binary", "subwords": False}
 
 
 class TermIndex:
-    """The terms of a collection; ``settings`` says how a query must be read to find the same ones."""
+    """The terms of a collection and the documents that contain them.
+
+    Attributes
+    ----------
+    settings : dict
+        Analyzer and language, with which :func:`read_query` finds the same terms in a query; empty without terms.
+    """
 
     def __init__(self, texts: Sequence[str]):
         vectorizer = TextVectorizer(**_SETTINGS)
@@ -43,14 +50,25 @@ class TermIndex:
         self._counts: Any = None
         try:
             self._counts = vectorizer.fit_transform(list(texts)).tocsc()
-        except DataError:  # not a word in any of them
+        except DataError:  # no text contains a word
             return
         self.settings = {"analyzer": vectorizer.analyzer_, "language": vectorizer.language_}
         self._terms = vectorizer.feature_names_.tolist()
         self._forms = surface_forms(vectorizer, texts)
 
     def rows(self, collection: str) -> Iterator[dict[str, Any]]:
-        """A row per term: the word it is shown as, in how many documents it stands, and in which."""
+        """Yield a row per term for the table of terms.
+
+        Parameters
+        ----------
+        collection : str
+            Id of the collection.
+
+        Yields
+        ------
+        dict[str, Any]
+            Term, the word shown for it, number of documents and their packed positions.
+        """
         if self._counts is None:
             return
         ends = self._counts.indptr
@@ -68,8 +86,22 @@ class TermIndex:
 
 
 def read_query(query: str, settings: Mapping[str, str]) -> list[str]:
-    """Terms of a query, read as the texts of a collection were.
+    """Split a query into terms in the way in which the texts of a collection were split.
 
+    Parameters
+    ----------
+    query : str
+        Words that a person entered.
+    settings : Mapping[str, str]
+        ``TermIndex.settings`` of the collection.
+
+    Returns
+    -------
+    list[str]
+        Distinct terms in the order of the query.
+
+    Examples
+    --------
     >>> read_query("Friendly prices!", {"analyzer": "words", "language": "en"})
     ['friendli', 'price']
     """
@@ -84,33 +116,98 @@ def read_query(query: str, settings: Mapping[str, str]) -> list[str]:
 
 
 def pack_positions(positions: np.ndarray) -> bytes:
-    """Positions as the steps between them, sorted and packed."""
+    """Pack sorted positions as compressed differences.
+
+    Parameters
+    ----------
+    positions : np.ndarray
+        Positions of documents in their collection.
+
+    Returns
+    -------
+    bytes
+        Bytes for :func:`unpack_positions`.
+    """
     steps = np.diff(np.sort(positions.astype(np.uint32)), prepend=np.uint32(0)).astype("<u4")
+    # Compression makes short lists longer; a zero byte marks an uncompressed one.
     return zlib.compress(steps.tobytes(), 1) if len(steps) > 16 else b"\x00" + steps.tobytes()
 
 
 def unpack_positions(packed: bytes) -> np.ndarray:
+    """Return the positions that :func:`pack_positions` packed.
+
+    Parameters
+    ----------
+    packed : bytes
+        Packed positions.
+
+    Returns
+    -------
+    np.ndarray
+        Sorted positions.
+    """
     plain = packed[1:] if packed[:1] == b"\x00" else zlib.decompress(packed)
     return np.cumsum(np.frombuffer(plain, dtype="<u4"), dtype=np.int64)
 
 
+# Longest query in characters; the rest is ignored.
 _LONGEST_QUERY = 200
 _MANY = DOCUMENTS.select().where(DOCUMENTS.c.id.in_(sa.bindparam("wanted", expanding=True)))
 
 
 class Documents(Part):
+    """Pages of documents, single documents and search."""
+
     def page(self, collection: str, *, after: int | None = None, limit: int = 50) -> list[Document]:
-        """Documents in the order of the file, after the one at position ``after``."""
+        """Return one page of documents in the order of the file.
+
+        Parameters
+        ----------
+        collection : str
+            Id of the collection.
+        after : int, optional
+            Position of the last document on the previous page.
+        limit : int, default=50
+            Maximum number of rows on the page.
+
+        Returns
+        -------
+        list[Document]
+            Documents of the page.
+        """
         after, limit = check_page(after, limit)
         query = DOCUMENTS.select().where(DOCUMENTS.c.collection_id == collection)
         query = query.where(DOCUMENTS.c.position > (-1 if after is None else after))
         return self._all(Document, query.order_by(DOCUMENTS.c.position).limit(limit))
 
     def get(self, id: str) -> Document:
+        """Return a document by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the document.
+
+        Returns
+        -------
+        Document
+            The document.
+        """
         return self._get(Document, id)
 
     def many(self, ids: list[str]) -> list[Document]:
-        """The documents with these ids, in this order; ids of nothing are passed over."""
+        """Return documents by their ids, in the same order; unknown ids are skipped.
+
+        Parameters
+        ----------
+        ids : list[str]
+            Ids of the documents.
+
+        Returns
+        -------
+        list[Document]
+            The documents.
+        """
         with self._db.reading() as connection:
             rows = connection.execute(_MANY, {"wanted": [str(id) for id in ids]})
             found = {row.id: to_record(Document, row) for row in rows}
@@ -119,9 +216,25 @@ class Documents(Part):
     def search(
         self, project: str, query: str, *, after: int | None = None, limit: int = 50, collection: str | None = None
     ) -> tuple[int, list[Document]]:
-        """Documents that hold every word of a query, in any of its forms: how many, and those of a page.
+        """Find documents that contain every word of a query, in any inflected form.
 
-        ``collection``: where to look; the latest target if omitted.
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        query : str
+            Words to search for.
+        after : int, optional
+            Position of the last document on the previous page.
+        limit : int, default=50
+            Maximum number of rows on the page.
+        collection : str, optional
+            Id of the collection to search; the latest target if omitted.
+
+        Returns
+        -------
+        tuple[int, list[Document]]
+            Number of documents found, and the documents of the page.
         """
         after, limit = check_page(after, limit)
         with self._db.reading() as connection:
@@ -133,7 +246,22 @@ class Documents(Part):
 
 
 def searched_collection(connection: Connection, project: str, collection: str | None = None) -> Any:
-    """The collection that is searched: the one named, or the latest target of the project that is ready."""
+    """Return the row of the collection to search.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    project : str
+        Id of the project.
+    collection : str, optional
+        Id of the collection; the latest target that is ready if omitted.
+
+    Returns
+    -------
+    Any
+        Row of the collection, or None if there is none.
+    """
     c = COLLECTIONS.c
     query = COLLECTIONS.select().where(c.project_id == project, c.state == "ready", c.removed_at.is_(None))
     query = query.where(c.kind == "target" if collection is None else c.id == collection)
@@ -141,10 +269,26 @@ def searched_collection(connection: Connection, project: str, collection: str | 
 
 
 def search_collection(connection: Connection, where: Any, query: str) -> np.ndarray:
-    """Positions of the documents that hold every word of a query, in any of its forms."""
+    """Find the documents of a collection that contain every word of a query.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    where : Any
+        Row of the collection.
+    query : str
+        Words to search for.
+
+    Returns
+    -------
+    np.ndarray
+        Sorted positions of the documents.
+    """
     terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
     found = sa.select(TERMS.c.positions).where(TERMS.c.collection_id == where.id, TERMS.c.term.in_(terms))
     packed = connection.scalars(found).all() if terms else []
+    # A term that is missing from the index occurs in no document.
     if not packed or len(packed) < len(terms):
         return np.zeros(0, dtype=np.int64)
     return reduce(lambda these, those: np.intersect1d(these, those, assume_unique=True), map(unpack_positions, packed))
@@ -153,7 +297,26 @@ def search_collection(connection: Connection, where: Any, query: str) -> np.ndar
 def documents_at(
     connection: Connection, collection: str, positions: np.ndarray, *, after: int | None = None, limit: int = 50
 ) -> list[Document]:
-    """Documents of a collection at these positions, a page of them."""
+    """Return one page of the documents at the given positions.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    collection : str
+        Id of the collection.
+    positions : np.ndarray
+        Sorted positions of documents.
+    after : int, optional
+        Position of the last document on the previous page.
+    limit : int, default=50
+        Maximum number of rows on the page.
+
+    Returns
+    -------
+    list[Document]
+        Documents by position.
+    """
     d = DOCUMENTS.c
     start = 0 if after is None else int(np.searchsorted(positions, after, side="right"))
     shown = positions[start : start + limit].tolist()
@@ -161,16 +324,30 @@ def documents_at(
     return sorted((to_record(Document, row) for row in rows), key=lambda found: found.position)
 
 
-# -- The labels of a run as arrays, read once: a run that is done never changes
+# -- The labels of a run as arrays. They are read once, because a finished run never changes
 
 
-_KEPT = 8  # runs in memory
+_KEPT = 8  # number of runs whose labels stay in memory
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
 class RunLabels:
-    """What a run says of every document, by position; ``groups``: names of new groups, '' for none."""
+    """Labels of a run as arrays by the position of the document.
+
+    Attributes
+    ----------
+    classes : list of str
+        Names of the classes.
+    codes : ndarray
+        Index of each document's class.
+    confidence : ndarray
+        Confidence of each label, from 0 to 1.
+    review : ndarray
+        Whether each document needs review.
+    groups : ndarray
+        Name of each document's new group, or "" for none.
+    """
 
     classes: list[str]
     codes: np.ndarray
@@ -179,22 +356,37 @@ class RunLabels:
     groups: np.ndarray
 
     def are(self, label: str) -> np.ndarray:
+        """Return which documents have a label.
+
+        Parameters
+        ----------
+        label : str
+            Name of the class.
+
+        Returns
+        -------
+        np.ndarray
+            Boolean array by position.
+        """
         code = self.classes.index(label) if label in self.classes else -1
         return self.codes == code
 
     @property
     def names(self) -> np.ndarray:
+        """Class name of every document."""
         return np.array(self.classes, dtype=object)[self.codes]
 
 
 class LabelledPart(Part):
+    """Base class of the parts that read the labels of runs."""
+
     def __init__(self, context: Context, labels: LabelStore):
         super().__init__(context)
         self._labels = labels
 
 
 class LabelStore:
-    """Labels of runs, the last ones in memory; the others in small files, which may be deleted at any time."""
+    """Labels of runs: the latest ones in memory, the others in a cache folder that may be deleted at any time."""
 
     def __init__(self, db: Database, folder: Path):
         self._db = db
@@ -204,7 +396,24 @@ class LabelStore:
         folder.mkdir(exist_ok=True)
 
     def of(self, run: str) -> RunLabels:
-        if not _ID.fullmatch(run):  # it becomes the name of a file
+        """Return the labels of a run.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        RunLabels
+            The labels.
+
+        Raises
+        ------
+        DataError
+            If the run does not exist or has no labels.
+        """
+        if not _ID.fullmatch(run):  # the id becomes part of a path, so it must not contain one
             raise missing("run")
         with self._lock:
             if run in self._kept:
@@ -218,17 +427,18 @@ class LabelStore:
         return labels
 
     def _load(self, run: str) -> RunLabels | None:
+        """Return the labels from the cache, or None if there is no usable copy."""
         try:
             with (self._folder / f"{run}.npz").open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 parts = {name: file[name] for name in file.files}
             names = parts["group_names"].astype(object)
             same = {name: parts[name] for name in ("codes", "confidence", "review")}
             return RunLabels(classes=parts["classes"].tolist(), groups=names[parts["groups"]], **same)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # none, or one that was cut short
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # no cached copy, or a truncated one
             return None
 
     def _read(self, run: str) -> RunLabels:
-        """From the table; and into a file, for the next process that asks."""
+        """Read the labels from the database and write them to the cache for other processes."""
         p = PREDICTIONS.c
         columns = (p.label, p.confidence, p.needs_review, p.novel_group)
         query = sa.select(*columns).where(p.run_id == run).order_by(p.position)

@@ -1,4 +1,4 @@
-"""Exports: what leaves the workspace, written once, kept by its id, and noted in the audit log."""
+"""Exports: files that leave the workspace. Each is written once, stored under its id and recorded in the audit log."""
 
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ from isthmus.workspace.schema import (
     Run,
 )
 
+# Endings that an export can have, by its kind; the first is the default.
 TABLES = (".csv", ".xlsx", ".jsonl", ".parquet")
 KINDS: dict[str, tuple[str, ...]] = {
     "labels": TABLES,
@@ -49,10 +50,13 @@ KINDS: dict[str, tuple[str, ...]] = {
     "model": (".isthmus",),
 }
 LABELLED = (*ADDED, "decided_by", "decided_at")  # columns that an export of labels adds
+# Kinds of exports that need a run; the others contain the whole project.
 _OF_A_RUN = ("labels", "codebook", "report", "model")
 
 
 class Exports(Part):
+    """Write and list exports, and load the model of a run."""
+
     def __init__(self, context: Context, collections: Collections, jobs: Jobs):
         super().__init__(context)
         self._context = context
@@ -60,7 +64,31 @@ class Exports(Part):
         self._jobs = jobs
 
     def start(self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "") -> Job:
-        """Let the worker make an export; the job's result names it (``export``)."""
+        """Queue a job that makes an export; the job's result contains its id as ``export``.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        kind : str
+            "labels", "answers", "codebook", "audit", "report" or "model".
+        by : str
+            Id of the person who makes the change.
+        run : str, optional
+            Id of the run.
+        ending : str, default=""
+            Ending of the file, such as ".xlsx"; the kind's first one if omitted.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        UsageError
+            If the kind or the ending is unknown, or the run is not done.
+        """
         ending, _ = self._check(project, kind, run, ending)
         payload = {"kind": kind, "run": run, "ending": ending, "by": by}
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
@@ -68,11 +96,37 @@ class Exports(Part):
     def make(
         self, project: str, kind: str, *, by: str, run: str | None = None, ending: str = "", add: Sequence[str] = ()
     ) -> Export:
-        """Write an export now: "labels", "codebook", "report", "model" of a run, "answers" and "audit" of the project.
+        """Write an export.
 
-        Labels are the target's table with the label that holds (a person's, else the run's), its confidence, whether it
-        needs review, and who decided when; ``add`` names the added columns if not all are wanted. ``--classes`` takes
-        the codebook. Tables end in ".csv", ".xlsx", ".jsonl" or ".parquet"; each kind's first if omitted.
+        An export of labels is the target's table with added columns: the current label (a person's, else the run's),
+        its
+        confidence, whether it needs review, and who decided when. The option ``--classes`` of the command reads the
+        codebook.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        kind : str
+            "labels", "codebook", "report" and "model" of a run, or "answers" and "audit" of the project.
+        by : str
+            Id of the person who makes the change.
+        run : str, optional
+            Id of the run.
+        ending : str, default=""
+            ".csv", ".xlsx", ".jsonl" or ".parquet" for tables; the kind's first one if omitted.
+        add : Sequence[str], default=()
+            Names of the added columns; all of them if empty.
+
+        Returns
+        -------
+        Export
+            The new export.
+
+        Raises
+        ------
+        UsageError
+            If the kind, the ending or a column is unknown, or the run is not done.
         """
         ending, name = self._check(project, kind, run, ending)
         for column in add:
@@ -99,15 +153,54 @@ class Exports(Part):
         return self.get(export)
 
     def get(self, id: str) -> Export:
+        """Return an export by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the export.
+
+        Returns
+        -------
+        Export
+            The export.
+        """
         return self._get(Export, id)
 
     def list(self, project: str) -> builtins.list[Export]:
-        """Exports of a project, latest first."""
+        """Return the latest 100 exports of a project, newest first.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[Export]
+            The exports.
+        """
         query = EXPORTS.select().where(EXPORTS.c.project_id == project).order_by(EXPORTS.c.created_at.desc()).limit(100)
         return self._all(Export, query)
 
     def load(self, run: str) -> Any:
-        """The saved result of a labelling that is done, for labelling other texts."""
+        """Load the saved result of a finished labelling run, for labelling other texts.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        Any
+            A :class:`isthmus.LabelResult`.
+
+        Raises
+        ------
+        UsageError
+            If the run is not done or is a diagnosis.
+        """
         from isthmus.workspace.running import load_result  # loads the methods
 
         found = self._row(RUNS, run)
@@ -116,7 +209,23 @@ class Exports(Part):
         return load_result(self._context, run)
 
     def path(self, id: str) -> Path:
-        """Where an export lies; note a download with ``workspace.audit.note``."""
+        """Return the path of an export's file. The caller records a download with ``workspace.audit.note``.
+
+        Parameters
+        ----------
+        id : str
+            Id of the export.
+
+        Returns
+        -------
+        Path
+            Path of the file.
+
+        Raises
+        ------
+        DataError
+            If the file no longer exists.
+        """
         found = self.get(id)
         path = self._path(found.id, found.ending)
         if not path.exists():
@@ -124,10 +233,11 @@ class Exports(Part):
         return path
 
     def _path(self, id: str, ending: str) -> Path:
+        """Return the path of an export's file, without checking that it exists."""
         return self._context.folder / "exports" / f"{id}{ending}"
 
     def _check(self, project: str, kind: str, run: str | None, ending: str) -> tuple[str, str]:
-        """The ending and the name of an export; an error where there can be none."""
+        """Return the ending and the file name of an export, or raise an error if it cannot be made."""
         choose_one(kind, tuple(KINDS), "kind of export")
         ending = choose_one(ending or KINDS[kind][0], KINDS[kind], f"ending of an export of {kind}")
         name, number = self._row(PROJECTS, project).name, ""
@@ -141,6 +251,7 @@ class Exports(Part):
     # Writers
 
     def _write_labels(self, path: Path, project: str, run: str, add: Sequence[str] = ()) -> None:
+        """Write the target's table with the current labels."""
         a, p = ANSWERS.c, PREDICTIONS.c
         query = (
             sa.select(
@@ -158,7 +269,9 @@ class Exports(Part):
             target, renamed = found.target_id, found.record.get("class_names", {})
             for row in connection.execute(query):
                 decided = row.said is not None
-                read = decided and row.kind not in ("accept", OF_GROUP)  # otherwise as sure as it was
+                # Labels accepted unread keep the run's confidence.
+                read = decided and row.kind not in ("accept", OF_GROUP)
+                # A class that a document got with its group was not read: it stays in the review list.
                 settled = decided and row.kind != OF_GROUP
                 review = bool(row.needs_review) and not settled
                 columns["label"].append(renamed.get(row.said, row.said) if decided else row.label)
@@ -172,6 +285,7 @@ class Exports(Part):
         write_rows(path, table, spreadsheet_safe=True, layout=Layout(title="labels"))
 
     def _write_answers(self, path: Path, project: str, run: Any) -> None:
+        """Write all answers of a project with the documents that they are about."""
         a = ANSWERS.c
         undone = PEOPLE.alias()
         query = (
@@ -194,6 +308,7 @@ class Exports(Part):
         write_rows(path, columns, spreadsheet_safe=True)
 
     def _write_codebook(self, path: Path, project: str, run: str) -> None:
+        """Write the classes of a run with their descriptions and numbers of documents."""
         a = ANSWERS.c
         answered = sa.select(a.label, sa.func.count().label("n")).where(a.project_id == project, a.current)
         with self._db.reading() as connection:
@@ -201,11 +316,13 @@ class Exports(Part):
             renamed = find_row(connection, RUNS, run).record.get("class_names", {})
             named = {row["class"] for row in rows}
             for said in connection.execute(answered.group_by(a.label).order_by(a.label)):
-                if renamed.get(said.label, said.label) not in named:  # a class that only people have used so far
+                # A class that only people have used so far is missing from the run's codebook.
+                if renamed.get(said.label, said.label) not in named:
                     rows.append({"class": said.label, "description": "", "documents": said.n})
         _write_columns(path, rows, ("class", "description", "documents"))
 
     def _write_audit(self, path: Path, project: str, run: Any) -> None:
+        """Write the events of a project."""
         e = EVENTS.c
         query = sa.select(e.number, e.at, PEOPLE.c.name, e.by, e.kind, e.subject, e.detail)
         query = query.outerjoin(PEOPLE, PEOPLE.c.id == e.by).where(e.project_id == project).order_by(e.number)
@@ -228,24 +345,28 @@ class Exports(Part):
             _write_columns(path, rows, ("number", "at", "by", "event", "subject", "detail"))
 
     def _write_report(self, path: Path, project: str, run: str) -> None:
+        """Write the HTML report of a run."""
         from isthmus.workspace.running import write_report  # loads the methods
 
         write_report(self._context, self._get(Run, run), path)
 
     def _write_model(self, path: Path, project: str, run: str) -> None:
+        """Copy the saved model of a run."""
         path.write_bytes(self._context.find_model(run).read_bytes())
 
 
 def _write_columns(path: Path, rows: list[dict[str, Any]], names: tuple[str, ...]) -> None:
+    """Write dicts as a table with the given columns."""
     write_rows(path, {name: [row[name] for row in rows] for name in names}, spreadsheet_safe=True)
 
 
 def _cell(value: Any) -> Any:
+    """Return a cell of a table; a time becomes text in ISO 8601."""
     return value.isoformat(timespec="seconds") if hasattr(value, "isoformat") else value
 
 
 def _slug(name: str) -> str:
-    """A name for a file, from the name of a project: letters, digits and hyphens.
+    """Return a file name for a project: letters, digits and hyphens of its name.
 
     >>> _slug("Händler 2026 / ../x"), _slug("!")
     ('händler-2026-x', 'project')

@@ -1,4 +1,4 @@
-"""Uploaded files, kept by the hash of their content: one copy of each, named by nothing a client said."""
+"""Uploaded files, stored once under the hash of their content; no part of the client's file name becomes a path."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from typing import IO, Any
 
 from isthmus.exceptions import DataError
 
+# Largest upload in bytes (512 MiB).
 MAX_UPLOAD = 512 * 2**20
+# Bytes read at a time.
 _CHUNK = 1 << 20
+# Seconds; younger files may belong to an upload that is still in progress.
 _DAY = 24 * 3600
 _SHA = re.compile(r"[0-9a-f]{64}")
 _ENDING = re.compile(r"(\.[a-z0-9]{1,8})(\.gz)?", re.ASCII)
@@ -24,7 +27,7 @@ _ENDING = re.compile(r"(\.[a-z0-9]{1,8})(\.gz)?", re.ASCII)
 
 @dataclass(frozen=True)
 class Arrival:
-    """A file that was sent and is not part of the store yet."""
+    """A received file that is not part of the store yet."""
 
     path: Path
     sha256: str
@@ -32,25 +35,61 @@ class Arrival:
     place: Path
 
     def keep(self) -> None:
-        """Put it into the store: there whole, on the disk, or not at all."""
+        """Move the file into the store atomically."""
         self.place.parent.mkdir(exist_ok=True)
         os.replace(self.path, self.place)
 
 
 class FileStore:
+    """A folder of files that are named by their hash."""
+
     def __init__(self, folder: Path):
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, sha256: str) -> Path:
-        """Where a file lies; the hash is checked, so that nothing else can be reached."""
+        """Return the path of a stored file. The hash is checked, so that no other path can be reached.
+
+        Parameters
+        ----------
+        sha256 : str
+            SHA-256 hash of the content, in hexadecimal digits.
+
+        Returns
+        -------
+        Path
+            Path of the file; it need not exist.
+
+        Raises
+        ------
+        DataError
+            If the hash is malformed.
+        """
         if not _SHA.fullmatch(sha256):
             raise DataError("The hash of the file is damaged; run isthmus workspace check.", code="bad-workspace")
         return self.folder / sha256[:2] / sha256
 
     @contextmanager
     def receive(self, stream: IO[bytes], *, limit: int = MAX_UPLOAD) -> Iterator[Arrival]:
-        """Copy a stream to the disk, to be looked at; without :meth:`Arrival.keep` the copy is gone again."""
+        """Copy a stream to a temporary file, which is deleted afterwards unless :meth:`Arrival.keep` stores it.
+
+        Parameters
+        ----------
+        stream : IO[bytes]
+            Content of the file.
+        limit : int, default=MAX_UPLOAD
+            Largest accepted size in bytes.
+
+        Yields
+        ------
+        Arrival
+            The received file.
+
+        Raises
+        ------
+        DataError
+            If the file is larger than the limit.
+        """
         digest = hashlib.sha256()
         size = 0
         handle, name = tempfile.mkstemp(prefix="incoming-", dir=self.folder)
@@ -73,7 +112,23 @@ class FileStore:
             Path(name).unlink(missing_ok=True)
 
     def read(self, file: str | Path) -> bytes:
-        """The content of a file, by its hash, or by its path before it is part of the store."""
+        """Return the content of a file.
+
+        Parameters
+        ----------
+        file : str | Path
+            Hash of a stored file, or path of a file that is not stored yet.
+
+        Returns
+        -------
+        bytes
+            The content.
+
+        Raises
+        ------
+        DataError
+            If the file is missing.
+        """
         try:
             return (file if isinstance(file, Path) else self.path(file)).read_bytes()
         except FileNotFoundError:
@@ -83,17 +138,48 @@ class FileStore:
             ) from None
 
     def hash_of(self, path: Path) -> str:
+        """Compute the hash of a file.
+
+        Parameters
+        ----------
+        path : Path
+            Path of the file.
+
+        Returns
+        -------
+        str
+            SHA-256 hash in hexadecimal digits.
+        """
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def orphans(self, known: set[str]) -> list[Path]:
-        """Files that nothing refers to; not those of the last day, which may be on their way into a collection."""
+        """Find stored files that nothing refers to, unless they are less than a day old.
+
+        A younger file may be about to become part of a collection.
+
+        Parameters
+        ----------
+        known : set[str]
+            Hashes of the files that collections refer to.
+
+        Returns
+        -------
+        list[Path]
+            Paths of the files.
+        """
         old = time.time() - _DAY
         found = (path for path in self.folder.glob("[0-9a-f][0-9a-f]/*") if _SHA.fullmatch(path.name))
         return sorted(path for path in found if path.name not in known and path.stat().st_mtime < old)
 
     def sweep(self, known: set[str]) -> None:
-        """Take away what interrupted uploads left, and files that nothing refers to; nothing of the last day."""
+        """Delete unused files and the remains of interrupted uploads, unless they are less than a day old.
+
+        Parameters
+        ----------
+        known : set[str]
+            Hashes of the files that collections refer to.
+        """
         old = time.time() - _DAY
         for path in self.orphans(known):
             path.unlink(missing_ok=True)
@@ -103,8 +189,20 @@ class FileStore:
 
 
 def read_ending(filename: Any) -> str:
-    """The ending of a client's file name, harmless: letters and digits only.
+    """Return the ending of a client's file name if it consists of letters and digits.
 
+    Parameters
+    ----------
+    filename : Any
+        Name that the client gives the file.
+
+    Returns
+    -------
+    str
+        The ending in lower case, or "".
+
+    Examples
+    --------
     >>> read_ending("Survey 2026.CSV.gz"), read_ending("../../etc/passwd"), read_ending("a.b/c")
     ('.csv.gz', '', '')
     """
@@ -112,7 +210,7 @@ def read_ending(filename: Any) -> str:
     return found.group() if found else ""
 
 
-# -- A lock on a file: the system lets go of it when its holder dies, however it dies
+# -- A lock on a file: the operating system releases it when its process ends for any reason
 
 
 try:
@@ -121,17 +219,25 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
     import msvcrt
 
+# Seconds between two attempts to take the lock.
 _PAUSE = 0.25
 
 
 class FolderLock:
-    """Waits until it holds the lock, or until ``stopping()`` says so; ``held`` tells which."""
+    """Context manager that waits for a lock until it has it, or until ``stopping()`` returns True.
+
+    Attributes
+    ----------
+    held : bool
+        Whether the lock was obtained.
+    """
 
     def __init__(self, path: Path, *, stopping: Callable[[], bool] = lambda: False):
         self.path, self.stopping, self.held = path, stopping, False
         self._file: Any = None
 
     def __enter__(self) -> FolderLock:
+        """Wait for the lock and write the process id into its file."""
         self._file = self.path.open("a+")
         while not self.held and not self.stopping():
             self.held = _try_lock(self._file)
@@ -145,12 +251,24 @@ class FolderLock:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._file.close()  # lets go of the lock
+        """Release the lock."""
+        self._file.close()  # releases the lock
         self.held = False
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a living process holds the lock."""
+    """Return whether a running process holds a lock.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the lock file.
+
+    Returns
+    -------
+    bool
+        True if a process holds it.
+    """
     if not path.exists():
         return False
     with path.open("a+") as file:
@@ -158,6 +276,7 @@ def is_locked(path: Path) -> bool:
 
 
 def _try_lock(file: Any) -> bool:
+    """Take a lock if it is free, and return whether that succeeded."""
     try:
         if fcntl is not None:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What a person says of many documents at once: groups that fit no class, classes, words."""
+"""Decisions about many documents at once: groups that fit no class, renamed classes, and words."""
 
 from __future__ import annotations
 
@@ -42,16 +42,28 @@ from isthmus.workspace.schema import (
     Word,
 )
 
+# Kinds of renamed objects in the table of class names.
 GROUP, CLASS = "group", "class"
+# Example documents per group.
 _SHOWN = 3
 
 
 class Groups(LabelledPart):
-    def list(self, run: str) -> builtins.list[dict[str, Any]]:
-        """Groups that fit no class, largest first: ``group``, ``name``, ``words``, ``documents``, ``examples``, …
+    """Groups of documents that fit no class: rename, merge and label them; and rename classes."""
 
-        ``proposed``: what each may be called. ``given``: classes that its documents got unread. ``parts``: groups that
-        somebody gave one name and that are one here.
+    def list(self, run: str) -> builtins.list[dict[str, Any]]:
+        """Return the groups of a run that fit no class, largest first. Groups with one name are merged.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Dicts with ``group``, ``name``, ``words``, ``documents``, ``answered``, ``examples`` and more: ``proposed``
+            (possible names), ``given`` (classes that its unread documents got) and ``parts`` (the merged groups).
         """
         with self._db.reading() as connection:
             labelling = find_row(connection, RUNS, run)
@@ -79,10 +91,40 @@ class Groups(LabelledPart):
         return sorted(merged.values(), key=lambda row: -row["documents"])
 
     def rename(self, run: str, group: str, name: str, *, by: str) -> None:
+        """Rename a group.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        group : str
+            Group, by the run's name or its present name.
+        name : str
+            New name.
+        by : str
+            Id of the person who makes the change.
+        """
         self.merge(run, [group], name, by=by)
 
     def merge(self, run: str, groups: Sequence[str], name: str, *, by: str) -> None:
-        """One name for several groups: they are one from now on."""
+        """Give several groups one name, which merges them.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        groups : Sequence[str]
+            Groups, by the run's names or their present names.
+        name : str
+            Name of the merged group.
+        by : str
+            Id of the person who makes the change.
+
+        Raises
+        ------
+        UsageError
+            If no group is given.
+        """
         name = check_label(name)
         with self._db.writing() as connection:
             project = find_row(connection, RUNS, run).project_id
@@ -96,10 +138,25 @@ class Groups(LabelledPart):
             note_event(connection, kind, by=by, project=project, subject=run, groups=parts, name=name)
 
     def make_class(self, run: str, group: str, label: str, *, by: str) -> int:
-        """Say that every document of a group is of one class, old or new; how many documents.
+        """Give every unanswered document of a group a class.
 
-        One :meth:`Answers.undo` takes all of it back. Answered documents keep their answers; the others stay in the
-        queue, for nobody has read them.
+        One :meth:`Answers.undo` undoes the decision. The documents stay in the queue, because nobody has read them.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        group : str
+            Group, by the run's name or its present name.
+        label : str
+            Existing or new class.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        int
+            Number of documents that got the class.
         """
         label = check_label(label)
         p = PREDICTIONS.c
@@ -110,7 +167,26 @@ class Groups(LabelledPart):
             return _decide(connection, run, documents, label, by=by, group=group)
 
     def label_documents(self, run: str, positions: Sequence[int], label: str, *, by: str, group: str) -> int:
-        """As :meth:`make_class`, for documents by their places in the run: a part that somebody split off."""
+        """Give documents of a group a class, as :meth:`make_class` does for the whole group.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        positions : Sequence[int]
+            Positions of the documents in the run.
+        label : str
+            Existing or new class.
+        by : str
+            Id of the person who makes the change.
+        group : str
+            Name of the group, for the audit log.
+
+        Returns
+        -------
+        int
+            Number of documents that got the class.
+        """
         label, wanted = check_label(label), set(positions)
         p = PREDICTIONS.c
         query = sa.select(p.document_id, p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.position)
@@ -119,7 +195,26 @@ class Groups(LabelledPart):
             return _decide(connection, run, documents, label, by=by, group=group)
 
     def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
-        """Another name for a class from the next run on; a name that another class has merges the two."""
+        """Rename a class from the next run on. The name of another class merges the two.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        old : str
+            Present name.
+        new : str
+            New name.
+        by : str
+            Id of the person who makes the change.
+
+        Raises
+        ------
+        UsageError
+            If both names are the same.
+        DataError
+            If the project has no class with the present name.
+        """
         old, new = str(old), check_label(new)
         if old == new:
             raise UsageError(f"The class is called {new!r} already.")
@@ -131,7 +226,18 @@ class Groups(LabelledPart):
             note_event(connection, "class renamed", by=by, project=project, was=old, name=new)
 
     def class_names(self, project: str) -> builtins.list[dict[str, Any]]:
-        """Classes that were renamed, latest last: ``id``, ``old``, ``new``, ``by``, ``at``."""
+        """Return the renamed classes of a project, latest last.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Dicts with ``id``, ``old``, ``new``, ``by`` and ``at``.
+        """
         c = CLASS_NAMES.c
         query = sa.select(c.id, c.old, c.new, c.by, c.at).where(
             c.project_id == project, c.kind == CLASS, c.undone_at.is_(None)
@@ -139,12 +245,22 @@ class Groups(LabelledPart):
         return self._dicts(query.order_by(c.number))
 
     def undo_name(self, id: str, *, by: str) -> None:
+        """Undo a new name of a class or a group.
+
+        Parameters
+        ----------
+        id : str
+            Id of the renaming.
+        by : str
+            Id of the person who makes the change.
+        """
         with self._db.writing() as connection:
             row = find_row(connection, CLASS_NAMES, id)
             set_row(connection, CLASS_NAMES, id, undone_at=utc_now(), undone_by=by)
             note_event(connection, "name taken back", by=by, project=row.project_id, was=row.new, name=row.old)
 
     def _groups(self, connection: Connection, run: str) -> builtins.list[dict[str, Any]]:
+        """Return the groups of a run with their present names."""
         find_row(connection, RUNS, run)
         c = CLASS_NAMES.c
         named = sa.select(c.old, c.new).where(c.run_id == run, c.kind == GROUP, c.undone_at.is_(None))
@@ -153,13 +269,14 @@ class Groups(LabelledPart):
         return [{**row, "name": names.get(row["group"], row["group"])} for row in found]
 
     def _parts(self, connection: Connection, run: str, group: str) -> builtins.list[str]:
-        """Groups as the run calls them, by the name they have now."""
+        """Return the run's names of the groups that have a given name."""
         parts = [row["group"] for row in self._groups(connection, run) if group in (row["name"], row["group"])]
         if not parts:
             raise DataError("The run has no such group; look at its list of groups.", code="not-found")
         return parts
 
     def _given(self, connection: Connection, run: str) -> dict[str, builtins.list[str]]:
+        """Return the classes that unread documents of each group got."""
         a, p = ANSWERS.c, PREDICTIONS.c
         holds = sa.and_(a.document_id == p.document_id, a.current, a.kind == OF_GROUP)
         query = sa.select(p.novel_group, a.label).join(ANSWERS, holds).where(p.run_id == run).distinct()
@@ -170,7 +287,7 @@ class Groups(LabelledPart):
 
 
 def _decide(connection: Connection, run: str, documents: Sequence[str], label: str, *, by: str, group: str) -> int:
-    """One decision about many documents, with its event; how many they are."""
+    """Store one decision about many documents with its event, and return how many documents it labels."""
     project = find_row(connection, RUNS, run).project_id
     rows = [(document, label) for document in documents]
     count = add_batch(connection, rows, project=project, run=run, by=by, kind=OF_GROUP, drawn=PICKED)
@@ -182,22 +299,38 @@ def _decide(connection: Connection, run: str, documents: Sequence[str], label: s
 
 
 def _known_classes(connection: Connection, project: str) -> set[str]:
+    """Return the classes of all finished runs of a project."""
     query = sa.select(RUNS.c.summary).where(RUNS.c.project_id == project, RUNS.c.state == DONE)
     rows = connection.scalars(query)
     return {name for summary in rows if summary for name in summary.get("classes", [])}
 
 
-# -- Words: what a person says about a word holds for every document that has it
+# -- Words: a class that a person gives a word applies to every document with the word
 
 
+# Example documents per word.
 _EXAMPLES = 5
 
 
 class Words(LabelledPart):
-    def search(self, project: str, query: str = "", *, limit: int = 50) -> builtins.list[dict[str, Any]]:
-        """Words of the target that begin like this, the commonest first: ``word``, ``documents``, ``label``.
+    """Words that people assign to classes."""
 
-        ``label`` is the class that somebody gave the word, or None.
+    def search(self, project: str, query: str = "", *, limit: int = 50) -> builtins.list[dict[str, Any]]:
+        """Return the target's most frequent words with a given beginning.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        query : str, default=""
+            Beginning of the words; all words if empty.
+        limit : int, default=50
+            Maximum number of rows on the page.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Dicts with ``word``, ``documents`` and ``label`` (the class that somebody gave the word, or None).
         """
         _, limit = check_page(None, limit)
         start = " ".join(str(query).split()).casefold()[:100]
@@ -208,14 +341,25 @@ class Words(LabelledPart):
             t = TERMS.c
             found = sa.select(t.word, t.documents).where(t.collection_id == where.id)
             if start:
-                # The whole range of texts that begin so; an index answers it, which LIKE does not in every database.
+                # A range of texts with this beginning uses the index; LIKE does not in every database.
                 found = found.where(t.word >= start, t.word < start + "\U0010ffff")
             rows = connection.execute(found.order_by(t.documents.desc(), t.word).limit(limit)).all()
             given = word_snapshot(connection, project)
         return [{"word": row.word, "documents": row.documents, "label": given.get(row.word)} for row in rows]
 
     def suggestions(self, project: str) -> builtins.list[dict[str, Any]]:
-        """Words worth a person's opinion, by the latest run: ``word``, ``suggestion``, ``documents``, ``settles``."""
+        """Return words of the latest run that are worth a person's decision and have no class yet.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Dicts with ``word``, ``suggestion``, ``documents`` and ``settles``.
+        """
         query = (
             sa.select(RUN_TABLES.c.content)
             .join(RUNS, RUNS.c.id == RUN_TABLES.c.run_id)
@@ -229,10 +373,19 @@ class Words(LabelledPart):
         return [row for row in found if row["word"].casefold() not in given]
 
     def touches(self, project: str, word: str) -> dict[str, Any]:
-        """``documents`` that hold a word in any of its forms, how many of which ``labels`` by the latest run,
-        ``examples``.
+        """Return how many documents contain a word in any inflected form, and their labels in the latest run.
 
-        Of several words, those that hold all.
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        word : str
+            Word, or several words that a document must all contain.
+
+        Returns
+        -------
+        dict[str, Any]
+            ``word``, ``documents``, ``labels`` (documents by class) and ``examples``.
         """
         word = check_word(word)
         with self._db.reading() as connection:
@@ -253,7 +406,24 @@ class Words(LabelledPart):
         return {"word": word, "documents": len(positions), "labels": labels, "examples": shown}
 
     def assign(self, project: str, word: str, label: str, *, by: str) -> Word:
-        """Give a word to a class; the next run learns from it. What it was given to before stays in the history."""
+        """Assign a word to a class, for the next run. An earlier class stays in the history.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        word : str
+            Word in any case.
+        label : str
+            Name of the class.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Word
+            The assigned word.
+        """
         word, label = check_word(word), check_label(label)
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
@@ -263,6 +433,22 @@ class Words(LabelledPart):
             return to_record(Word, find_row(connection, WORDS, id))
 
     def remove(self, project: str, word: str, *, by: str) -> None:
+        """Remove a word's class.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        word : str
+            Word in any case.
+        by : str
+            Id of the person who makes the change.
+
+        Raises
+        ------
+        DataError
+            If the word has no class.
+        """
         word = check_word(word)
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
@@ -271,17 +457,47 @@ class Words(LabelledPart):
             note_event(connection, "word removed", by=by, project=project, word=word)
 
     def list(self, project: str, *, everything: bool = False) -> builtins.list[Word]:
-        """Words that have a class, by name; with ``everything`` also what was taken back."""
+        """Return the words that have a class, in alphabetical order.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        everything : bool, default=False
+            Whether to include removed words.
+
+        Returns
+        -------
+        list[Word]
+            The words.
+        """
         query = WORDS.select().where(WORDS.c.project_id == project).order_by(WORDS.c.word, WORDS.c.number)
         if not everything:
             query = query.where(WORDS.c.removed_at.is_(None))
         return self._all(Word, query)
 
     def _end(self, connection: Any, project: str, word: str, by: str) -> int:
+        """Mark the word's present class as removed and return the number of changed rows."""
         holds = sa.and_(WORDS.c.project_id == project, WORDS.c.word == word, WORDS.c.removed_at.is_(None))
         return connection.execute(WORDS.update().where(holds).values(removed_at=utc_now(), removed_by=by)).rowcount
 
 
 def check_word(word: Any) -> str:
-    """A word as it is kept: in one line and in small letters, as texts are read."""
+    """Return a word in lower case and in one line, as the texts are compared.
+
+    Parameters
+    ----------
+    word : Any
+        Word that a person entered.
+
+    Returns
+    -------
+    str
+        The normalised word.
+
+    Raises
+    ------
+    UsageError
+        If the word is no text, empty or too long.
+    """
     return check_name(word, "word").casefold()

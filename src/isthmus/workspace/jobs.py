@@ -1,4 +1,4 @@
-"""Jobs: work in a table, for one worker process. A job outlives the server and the machine that it began on."""
+"""Jobs: a table of work for one worker process. A job survives the end of the server and of the machine."""
 
 from __future__ import annotations
 
@@ -12,27 +12,67 @@ from isthmus.workspace.context import Part, add_row, find_row, note_event, plain
 from isthmus.workspace.database import utc_now
 from isthmus.workspace.schema import CANCELLED, COLLECTIONS, DONE, FAILED, INTERRUPTED, JOBS, QUEUED, RUNNING, RUNS, Job
 
-# A job that is interrupted goes on by itself once; one that brings the worker down must not do so forever.
+# Attempts per job. An interrupted job restarts once: a job that crashes the worker must not restart forever.
 _ATTEMPTS = 2
 
 
 class Jobs(Part):
+    """Queue, run, cancel and resume jobs."""
+
     def enqueue(
         self, kind: str, payload: dict[str, Any], *, by: str | None, project: str | None = None, run: str | None = None
     ) -> Job:
+        """Queue a job.
+
+        Parameters
+        ----------
+        kind : str
+            "run", "import" or "export".
+        payload : dict[str, Any]
+            Arguments of the job.
+        by : str or None
+            Id of the person who makes the change.
+        project : str, optional
+            Id of the project.
+        run : str, optional
+            Id of the run.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         with self._db.writing() as connection:
             job = add_job(connection, kind, payload, by=by, project=project, run=run)
         return self.get(job)
 
     def get(self, id: str) -> Job:
+        """Return a job by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         return self._get(Job, id)
 
-    # For the worker
+    # Calls of the worker
 
     def claim(self) -> Job | None:
-        """The job that has waited longest, now running; None where nothing waits."""
+        """Mark the oldest queued job as running and return it.
+
+        Returns
+        -------
+        Job or None
+            The job, or None if no job is queued.
+        """
         oldest = sa.select(JOBS.c.id).where(JOBS.c.state == QUEUED).order_by(JOBS.c.created_at, JOBS.c.id).limit(1)
-        with self._db.reading() as connection:  # most of the time nothing waits: look before asking for the lock
+        with self._db.reading() as connection:  # usually no job is queued: check before taking the write lock
             if connection.execute(oldest).first() is None:
                 return None
         with self._db.writing() as connection:
@@ -45,23 +85,77 @@ class Jobs(Part):
         return self.get(id)
 
     def progress(self, id: str, progress: dict[str, Any]) -> bool:
-        """Store how far a job is; whether somebody asked to cancel it."""
+        """Store the progress of a job and check whether somebody has cancelled it.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+        progress : dict[str, Any]
+            ``phase``, ``done`` and ``total``.
+
+        Returns
+        -------
+        bool
+            True if the job should be cancelled.
+        """
         with self._db.writing(durable=False) as connection:
             set_row(connection, JOBS, id, progress=plain_detail(progress), heard_at=utc_now())
             return bool(connection.scalar(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)))
 
     def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:
+        """Mark a job as done.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+        result : dict[str, Any], optional
+            Result of the job.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         return self._end(id, DONE, result=plain_detail(result))
 
     def fail(self, id: str, error: str, code: str = "failed") -> Job:
-        """The job could not be done; ``error`` is a sentence for a person."""
+        """Mark a job as failed.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+        error : str
+            Sentence for a person.
+        code : str, default="failed"
+            Code of the error.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         return self._end(id, FAILED, error=plain_detail(error), error_code=code)
 
     def stop(self, id: str) -> Job:
-        """The job ended because somebody cancelled it."""
+        """Mark a job as cancelled.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         return self._end(id, CANCELLED, error="Cancelled.")
 
     def _end(self, id: str, state: str, **values: Any) -> Job:
+        """Set the final state of a job and record it in the audit log."""
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
             _set_state(connection, job, state, finished_at=utc_now(), **values)
@@ -69,16 +163,34 @@ class Jobs(Part):
         return self.get(id)
 
     def put_back(self, id: str, *, counted: bool = False) -> Job:
-        """Put back the job of a worker that is asked to end; ``counted``: the attempt counts, because it failed."""
+        """Queue a running job again, because its worker ends or has lost the database.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+        counted : bool, default=False
+            Whether the attempt counts towards the limit, because it failed.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
             _set_state(connection, job, QUEUED, attempts=job.attempts if counted else job.attempts - 1)
         return self.get(id)
 
     def recover(self) -> list[Job]:
-        """Mark what was running when a worker died; the first time it goes on by itself.
+        """Queue the jobs that were running when a worker died; mark them as interrupted after the last attempt.
 
-        Call it only while no worker runs: with the lock that only one can hold.
+        Call it only with the worker's lock, while no other worker runs.
+
+        Returns
+        -------
+        list[Job]
+            The jobs.
         """
         with self._db.writing() as connection:
             rows = connection.execute(JOBS.select().where(JOBS.c.state == RUNNING).with_for_update()).all()
@@ -98,10 +210,28 @@ class Jobs(Part):
                 )  # fmt: skip
         return [self.get(job.id) for job in rows]
 
-    # For people
+    # Calls of people
 
     def cancel(self, id: str, *, by: str) -> Job:
-        """Ask for a job to end: one that waits ends at once, one that runs at its next step."""
+        """Cancel a job: a queued job ends immediately, a running one at its next progress report.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        UsageError
+            If the job has ended.
+        """
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
             if job.state == QUEUED:
@@ -114,7 +244,25 @@ class Jobs(Part):
         return self.get(id)
 
     def resume(self, id: str, *, by: str) -> Job:
-        """Let a job that was interrupted, cancelled or failed run again, with the same record."""
+        """Queue an interrupted, cancelled or failed job again, with the same arguments.
+
+        Parameters
+        ----------
+        id : str
+            Id of the job.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Job
+            The job.
+
+        Raises
+        ------
+        UsageError
+            If the job has not stopped.
+        """
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
@@ -134,7 +282,28 @@ def add_job(
     project: str | None = None,
     run: str | None = None,
 ) -> str:
-    """A job in the transaction of what it is for."""
+    """Queue a job in the transaction of the change that needs it.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    kind : str
+        "run", "import" or "export".
+    payload : dict[str, Any]
+        Arguments of the job.
+    by : str or None
+        Id of the person who makes the change.
+    project : str, optional
+        Id of the project.
+    run : str, optional
+        Id of the run.
+
+    Returns
+    -------
+    str
+        Id of the job.
+    """
     return add_row(
         connection, JOBS, kind=kind, project_id=project, run_id=run, payload=plain_detail(payload), state=QUEUED,
         progress={}, attempts=0, cancel=False, created_by=by,
@@ -142,7 +311,7 @@ def add_job(
 
 
 def _set_state(connection: Connection, job: Any, state: str, **values: Any) -> None:
-    """Change a job; the run, or the collection, that it is for shows its state."""
+    """Change the state of a job, and of the run or the collection that it works on."""
     set_row(connection, JOBS, job.id, state=state, **values)
     if job.run_id is not None and job.kind == "run":
         times = {RUNNING: {"started_at": utc_now()}, QUEUED: {}}.get(state, {"finished_at": utc_now()})

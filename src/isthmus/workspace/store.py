@@ -1,4 +1,4 @@
-"""The workspace: everything in one place, opened by one call."""
+"""The workspace: one object with all parts, opened by one call."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ from isthmus.workspace.queue import Queue
 from isthmus.workspace.runs import Comparisons, Runs
 from isthmus.workspace.schema import Job
 
+# Environment variables with the defaults of :func:`open_workspace`.
 FOLDER_VARIABLE = "ISTHMUS_WORKSPACE"
 DATABASE_VARIABLE = "ISTHMUS_DATABASE"
 _DATABASE_FILE = "workspace.db"
 
 
 class Workspace:
-    """Projects that last; made by :func:`open_workspace`.
+    """Projects that are stored on disk; made by :func:`open_workspace`.
 
     Attributes
     ----------
     people, projects, collections, documents, runs, queue, answers, hands, words, groups, checks, compare, jobs
     exports, audit
-        What can be done, by what it is done to. Calls give back plain records; calls that change something take ``by``,
-        the id of the person who does it, and write a line of the audit log.
+        Parts with the available actions, named after the objects that they act on. Methods return plain records.
+        Methods that change something take ``by``, the id of the person, and write a line of the audit log.
     folder : Path
-        Where files and models lie, and the database, unless it is elsewhere.
+        Folder with files and models, and the SQLite database if there is one.
     """
 
     def __init__(self, folder: Path, url: str):
@@ -64,9 +65,11 @@ class Workspace:
         self.exports = Exports(self._context, self.collections, self.jobs)
 
     def __enter__(self) -> Workspace:
+        """Return the workspace itself."""
         return self
 
     def __exit__(self, *error: Any) -> None:
+        """Close the database."""
         self.close()
 
     def close(self) -> None:
@@ -74,30 +77,78 @@ class Workspace:
         self._context.db.close()
 
     def backup(self, path: str | os.PathLike, *, force: bool = False) -> dict[str, Any]:
-        """Write everything into one file, while people go on working; it can be restored into either database."""
+        """Write the workspace into one file, while people continue to work.
+
+        A backup can be restored into SQLite or PostgreSQL.
+
+        Parameters
+        ----------
+        path : str | os.PathLike
+            Path of the file.
+        force : bool, default=False
+            Whether to overwrite an existing file.
+
+        Returns
+        -------
+        dict[str, Any]
+            ``tables`` (rows by table), ``files`` (number of files) and ``made`` (time of the backup).
+        """
         return write_backup(self._context, Path(path), force=force)
 
     def check(self, *, thorough: bool = False) -> list[str]:
-        """What is wrong, a sentence each; empty where all is well. ``thorough`` reads every file."""
+        """Return sentences that describe what is wrong with the workspace.
+
+        Parameters
+        ----------
+        thorough : bool, default=False
+            Whether to read every file and compare it with its hash.
+
+        Returns
+        -------
+        list[str]
+            One sentence per problem; empty if there is none.
+        """
         return find_problems(self._context, thorough=thorough)
 
     def sweep(self) -> None:
-        """Take away files that interrupted or refused uploads left behind."""
+        """Delete files that interrupted or refused uploads left."""
         self.files.sweep(known_files(self._context))
 
     def worker_runs(self) -> bool:
-        """Whether a worker process is there to do the jobs."""
+        """Return whether a worker process is running.
+
+        Returns
+        -------
+        bool
+            True if a worker holds the lock of the folder.
+        """
         return is_locked(self.folder / "worker.lock")
 
     def perform(self, job: Job) -> dict[str, Any] | None:
-        """Do what a job asks for; the worker calls it."""
+        """Do the work of a job; called by the worker.
+
+        Parameters
+        ----------
+        job : Job
+            Job to do.
+
+        Returns
+        -------
+        dict[str, Any] or None
+            Result of the job.
+
+        Raises
+        ------
+        DataError
+            If the kind of the job is unknown.
+        """
         if job.kind == "run":
-            # Loads the methods, which a server that only shows never needs.
+            # Imported here because it loads the methods, which a server that only shows results never needs.
             from isthmus.workspace.running import do_run
 
             summary = do_run(self._context, self.runs.get(str(job.run)))
             if "documents" in summary:
-                self._labels.of(str(job.run))  # so that the first page need not wait for them
+                self._labels.of(str(job.run))  # cache the labels, so that the first page need not wait for them
             return summary
         if job.kind == "import":
             return {"documents": self.collections.read_documents(job.payload["collection"])}
@@ -113,19 +164,19 @@ class Workspace:
 def open_workspace(
     folder: str | os.PathLike | None = None, database: str | None = None, *, create: bool = True
 ) -> Workspace:
-    """Open a workspace, or make a new one; its tables are brought to the form this version knows.
+    """Open a workspace or create a new one, and bring its tables to the form of this version.
 
     Parameters
     ----------
     folder : path, optional
-        Where files and models lie; the environment variable ``ISTHMUS_WORKSPACE``, or ``isthmus-workspace`` in the
-        current folder, if omitted.
+        Folder with files and models. If omitted, the environment variable ``ISTHMUS_WORKSPACE``, else
+        ``isthmus-workspace`` in the current folder.
     database : str, optional
         Address of a PostgreSQL database (``postgresql://USER:PASSWORD@HOST/NAME``). If omitted, a SQLite file in the
         folder.
     create : bool, default=True
-        Make a workspace where there is none. If False, that is an error with the code ``missing-file``, and nothing is
-        written.
+        Whether to create a missing workspace. If False, a missing workspace is an error with the code
+        ``missing-file``, and nothing is written.
 
     Returns
     -------
@@ -150,7 +201,7 @@ def open_workspace(
 
 
 def _require_workspace(place: Path, url: str) -> None:
-    """Refuse a folder and a database that hold no workspace, without touching them."""
+    """Raise an error if a folder and a database contain no workspace, without changing them."""
     address = read_url(url)
     is_there = place.is_dir()
     if is_there and address.get_backend_name() == "sqlite":
@@ -174,15 +225,17 @@ def restore_workspace(
     Parameters
     ----------
     path : path
-        What :meth:`Workspace.backup` wrote.
-    folder, database
-        As for :func:`open_workspace`; both must be empty. A backup of a SQLite workspace may go into PostgreSQL, and
-        the other way round.
+        Backup that :meth:`Workspace.backup` wrote.
+    folder : path, optional
+        Folder of the new workspace, as for :func:`open_workspace`; it must be empty.
+    database : str, optional
+        Address of the database, as for :func:`open_workspace`; it must be empty. A backup of a SQLite workspace can
+        be restored into PostgreSQL, and the other way round.
 
     Returns
     -------
     dict
-        ``tables`` (rows by table), ``files`` (how many), ``made`` (when the backup was).
+        ``tables`` (rows by table), ``files`` (number of files) and ``made`` (time of the backup).
 
     Examples
     --------
@@ -202,6 +255,7 @@ def restore_workspace(
 
 
 def _find_folder(folder: str | os.PathLike | None) -> Path:
+    """Return the folder of a workspace from the argument, the environment or the default."""
     place = Path(folder or os.environ.get(FOLDER_VARIABLE) or "isthmus-workspace").absolute()
     if place.exists() and not place.is_dir():
         raise UsageError(f"{str(place)!r} is a file; a workspace is a folder.")
@@ -209,4 +263,5 @@ def _find_folder(folder: str | os.PathLike | None) -> Path:
 
 
 def _find_url(folder: Path, database: str | None) -> str:
+    """Return the address of the database; a SQLite file in the folder by default."""
     return database or f"sqlite:///{folder / _DATABASE_FILE}"
