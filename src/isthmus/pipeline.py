@@ -141,7 +141,7 @@ class TransferPipeline(Pipeline):
         return rows
 
     def _hand_names_on(self):
-        """Pass column names and the analysis of words, or the transformation of texts, to a last step that needs them."""
+        """Pass column names and the analysis or transformation of texts to a last step that needs them."""
         method = self.steps[-1][1]
         if hasattr(method, "read_texts") and len(self.steps) > 1:
             method.read_texts(self[:-1].transform)

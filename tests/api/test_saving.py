@@ -9,6 +9,7 @@ import pytest
 from extras import need_vectors
 from made_texts import LABELS, SOURCE, TARGET
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import MultinomialNB
 
 import isthmus
@@ -323,10 +324,10 @@ def split_plainly(text):
 
 
 def test_another_version_of_scikit_learn_is_said(tmp_path, monkeypatch):
-    saved = label(method="logistic").save(tmp_path / "m")
+    saved = label(method=isthmus.SourceOnlyClassifier(LogisticRegression())).save(tmp_path / "m")
     monkeypatch.setattr("sklearn.base.__version__", "99.0")
     with pytest.warns(IsthmusWarning, match="other versions"):
-        assert isthmus.load(saved).method == "logistic"
+        isthmus.load(saved)
 
 
 class OwnPipeline(isthmus.pipeline.TransferPipeline):

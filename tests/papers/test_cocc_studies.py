@@ -110,20 +110,3 @@ def test_the_peers_give_our_answer(peer):
     assert row["difference"] < 1e-9
     assert row["iterations"] > 1
     assert row["ours_s"] > 0
-
-
-def test_growth_prints_what_the_study_reads(capsys):
-    speed_cocc.grow_once(20_000, d=500, iterations=2)
-    seconds, iterations, matrix, before, peak = (float(word) for word in capsys.readouterr().out.split())
-    assert seconds > 0
-    assert iterations <= 2
-    assert matrix > 20_000 * 12 * 0.9
-    assert peak >= before > 0
-
-
-def test_the_variant_without_a_finish_is_the_fit_before_its_finish(data):
-    alone = TaskData(data.source_texts, data.source_labels, data.target_texts, data.target_labels)
-    first = list(SUITE.methods["cocc-no-finish"].run(alone, 3))
-    list(SUITE.methods["cocc"].run(alone, 3))
-    second = list(SUITE.methods["cocc-no-finish"].run(alone, 3))
-    assert first[0]["correct"] == second[0]["correct"]
