@@ -1,4 +1,4 @@
-"""People and projects: accounts, roles, invitations, members. Passwords arrive as hashes, made elsewhere."""
+"""People and projects: accounts, roles, invitations and members. Callers hash passwords before they pass them."""
 
 from __future__ import annotations
 
@@ -38,53 +38,161 @@ from isthmus.workspace.schema import (
     Project,
 )
 
+# Name of the only person in a workspace without accounts.
 LOCAL_NAME = "local"
 _BY_NAME = PEOPLE.select().where(PEOPLE.c.folded_name == sa.bindparam("name"))
+# Days for which an invitation is valid.
 _INVITATION_DAYS = 7
 _CAN_SIGN_IN = sa.and_(PEOPLE.c.password_hash.is_not(None), ~PEOPLE.c.disabled)
 
 
 class People(Part):
+    """Create, change and close accounts, invite people, and check sessions."""
+
     def create(self, name: str, password_hash: str | None, role: str = OWNER, *, by: str | None = None) -> Person:
-        """A new account; names are unique, whatever their case."""
+        """Create an account. Names are unique regardless of case.
+
+        Parameters
+        ----------
+        name : str
+            Name of the person.
+        password_hash : str or None
+            Hash of the password, or None for an account without a password.
+        role : str, default=OWNER
+            Role: "viewer", "reviewer" or "owner".
+        by : str, optional
+            Id of the person who creates the account, or None for the command line.
+
+        Returns
+        -------
+        Person
+            The new person.
+
+        Raises
+        ------
+        DataError
+            If the name is taken.
+        UsageError
+            If the role is unknown or the name is not valid.
+        """
         with self._db.writing() as connection:
             person = _add_person(connection, name, password_hash, role)
             note_event(connection, "person created", by=by, subject=person, role=role)
         return self.get(person)
 
     def local(self) -> Person:
-        """The one person of a workspace without accounts; made on first use."""
+        """Return the only person of a workspace without accounts; create it on first use.
+
+        Returns
+        -------
+        Person
+            The person called "local".
+        """
         found = self.by_name(LOCAL_NAME)
         if found is not None:
             return found
         try:
             return self.create(LOCAL_NAME, None, OWNER)
-        except DataError:  # another process was faster
+        except DataError:  # another process has created the account in the meantime
             return self.by_name(LOCAL_NAME) or self.local()
 
     def get(self, id: str) -> Person:
+        """Return a person by their id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+
+        Returns
+        -------
+        Person
+            The person.
+        """
         return self._get(Person, id)
 
     def by_name(self, name: str) -> Person | None:
+        """Return a person by their name, regardless of case.
+
+        Parameters
+        ----------
+        name : str
+            Name of the person.
+
+        Returns
+        -------
+        Person or None
+            The person, or None if nobody has this name.
+        """
         return self._first(Person, _BY_NAME, {"name": fold_name(name)})
 
     def list(self) -> builtins.list[Person]:
-        """Everybody, by name."""
+        """Return all people by name.
+
+        Returns
+        -------
+        list[Person]
+            All people, also those with a closed account.
+        """
         return self._all(Person, PEOPLE.select().order_by(PEOPLE.c.folded_name))
 
     def has_accounts(self) -> bool:
+        """Return whether anybody can sign in with a password.
+
+        Returns
+        -------
+        bool
+            True if an open account has a password.
+        """
         with self._db.reading() as connection:
             return _has_accounts(connection)
 
     def set_role(self, id: str, role: str, *, by: str | None) -> Person:
-        """Another role in the workspace; the last owner stays one."""
+        """Change a person's role in the workspace.
+
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        role : str
+            Role: "viewer", "reviewer" or "owner".
+        by : str or None
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Person
+            The person.
+
+        Raises
+        ------
+        UsageError
+            If the person is the last owner, or the role is unknown.
+        """
         choose_one(role, ROLES, "role")
         return self._change(id, by, "person's role changed", role=role)
 
     def disable(self, id: str, *, by: str | None, hand_over_to: str | None = None) -> Person:
-        """Close an account: its sessions end, what the person decided stays.
+        """Close an account and end its sessions. The person's decisions stay.
 
-        Projects left without an owner go to ``hand_over_to``; without it, they are a reason to refuse.
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        by : str or None
+            Id of the person who makes the change.
+        hand_over_to : str, optional
+            Id of the new owner of projects that would have no owner.
+
+        Returns
+        -------
+        Person
+            The person.
+
+        Raises
+        ------
+        UsageError
+            If the person is the last owner of the workspace, or of projects without a new owner.
         """
         with self._db.writing() as connection:
             _lock_owners(connection)
@@ -103,34 +211,103 @@ class People(Part):
         return self.get(id)
 
     def enable(self, id: str, *, by: str | None) -> Person:
+        """Open a closed account again.
+
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        by : str or None
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Person
+            The person.
+        """
         return self._change(id, by, "person enabled", disabled=False)
 
     def set_password(self, id: str, password_hash: str, *, by: str | None) -> Person:
-        """Another password; every session begun with the old one ends."""
+        """Change a person's password and end all their sessions.
+
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        password_hash : str
+            Hash of the new password.
+        by : str or None
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Person
+            The person.
+        """
         return self._change(id, by, "password changed", password_hash=password_hash, session_key=new_id())
 
     def end_sessions(self, id: str, *, by: str | None) -> Person:
+        """End all sessions of a person.
+
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        by : str or None
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Person
+            The person.
+        """
         return self._change(id, by, "sessions ended", session_key=new_id())
 
     def behind(self, id: str, stamp: str, session: str) -> Person | None:
-        """The person behind a session; None where it was ended, or the account is closed.
+        """Return the person of a session.
 
-        ``stamp``: the person's ``session_key`` when the session began; ``session``: the session's own key.
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        stamp : str
+            The person's ``session_key`` when the session began.
+        session : str
+            Key of the session.
+
+        Returns
+        -------
+        Person or None
+            The person, or None if the session has ended or the account is closed.
         """
         about = {"person": storable(str(id)[:64]), "stamp": storable(str(stamp)[:64]), "key": _hash(session)}
         return self._first(Person, _BEHIND, about)
 
     def end_session(self, id: str, session: str, until: datetime, *, by: str | None) -> None:
-        """End one session of a person, and leave the others; it would have ended at ``until`` anyway."""
+        """End one session of a person.
+
+        Parameters
+        ----------
+        id : str
+            Id of the person.
+        session : str
+            Key of the session.
+        until : datetime
+            Time at which the session would end by itself; the record is deleted afterwards.
+        by : str or None
+            Id of the person who makes the change.
+        """
         ended, now = ENDED_SESSIONS.c, utc_now()
         with self._db.writing() as connection:
             find_row(connection, PEOPLE, id, lock=True)
+            # Expired sessions are refused by their age, so their records are no longer needed.
             connection.execute(ENDED_SESSIONS.delete().where(ended.until < now))
             if connection.execute(ENDED_SESSIONS.select().where(ended.key_hash == _hash(session))).first() is None:
                 add_row(connection, ENDED_SESSIONS, key_hash=_hash(session), person_id=id, until=until)
             note_event(connection, "sign-out", by=by, subject=id)
 
     def _change(self, id: str, by: str | None, kind: str, **values) -> Person:
+        """Change columns of a person, and record the change without passwords and keys."""
         with self._db.writing() as connection:
             _lock_owners(connection)
             person = find_row(connection, PEOPLE, id, lock=True)
@@ -144,7 +321,22 @@ class People(Part):
     # Invitations
 
     def invite(self, role: str, *, by: str, project: str | None = None) -> str:
-        """A one-time token for a link; the workspace keeps its hash alone, so it cannot be shown again."""
+        """Create an invitation that works once.
+
+        Parameters
+        ----------
+        role : str
+            Role of the invited person.
+        by : str
+            Id of the person who makes the change.
+        project : str, optional
+            Id of a project that the invited person joins.
+
+        Returns
+        -------
+        str
+            Token for a link. The workspace stores only its hash, so the token cannot be shown again.
+        """
         choose_one(role, ROLES, "role")
         token = secrets.token_urlsafe(32)
         with self._db.writing() as connection:
@@ -159,9 +351,29 @@ class People(Part):
         return token
 
     def accept(self, token: str, name: str, password_hash: str) -> Person:
-        """The account of somebody who was invited; a token works once, and for a week.
+        """Create the account of an invited person.
 
-        The first account of a workspace takes over the projects that were made before there were accounts.
+        A token works once, within seven days. The first account of a workspace takes over the projects that were made
+        before there were accounts.
+
+        Parameters
+        ----------
+        token : str
+            Token of the invitation.
+        name : str
+            Name of the person.
+        password_hash : str
+            Hash of the password.
+
+        Returns
+        -------
+        Person
+            The new person.
+
+        Raises
+        ------
+        DataError
+            If the invitation is unknown, used or expired, or the name is taken.
         """
         with self._db.writing() as connection:
             query = INVITATIONS.select().where(INVITATIONS.c.token_hash == _hash(token)).with_for_update()
@@ -189,6 +401,7 @@ _BEHIND = PEOPLE.select().where(
 
 
 def _add_person(connection: Connection, name: str, password_hash: str | None, role: str) -> str:
+    """Insert a person and return the id."""
     choose_one(role, ROLES, "role")
     name = check_name(name, "person")
     if connection.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == fold_name(name))).first() is not None:
@@ -200,13 +413,13 @@ def _add_person(connection: Connection, name: str, password_hash: str | None, ro
 
 
 def _lock_owners(connection: Connection) -> None:
-    """Two owners who close each other's accounts at once must not both succeed."""
+    """Lock all owners: two owners who close each other's accounts at the same time must not both succeed."""
     query = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER).order_by(PEOPLE.c.id)
     connection.execute(query.with_for_update(key_share=True)).all()
 
 
 def _require_other_workspace_owner(connection: Connection, person: Any) -> None:
-    """Somebody must go on being able to come in and manage the workspace."""
+    """Raise an error if a person is the last owner who can manage the workspace."""
     if person.role != OWNER or person.disabled:
         return
     others = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER, PEOPLE.c.id != person.id, _as_able_as(person))
@@ -215,28 +428,45 @@ def _require_other_workspace_owner(connection: Connection, person: Any) -> None:
 
 
 def _as_able_as(person: Any) -> Any:
-    """Who can come in; where a person has a password, who can sign in with one."""
+    """Return the condition for people who can use the workspace as well as this person.
+
+    Without a password, that is every open account; with one, every account that can sign in.
+    """
     return ~PEOPLE.c.disabled if person.password_hash is None else _CAN_SIGN_IN
 
 
 def _has_accounts(connection: Connection) -> bool:
+    """Return whether anybody can sign in with a password."""
     return connection.execute(sa.select(PEOPLE.c.id).where(_CAN_SIGN_IN).limit(1)).first() is not None
 
 
 def fold_name(name: str) -> str:
-    """A name as accounts are told apart by it: without case, further blanks and NUL.
+    r"""Return the form of a name in which accounts are compared: without case, surplus blanks and NUL.
 
-    >>> fold_name("  Kim   LEE ") == fold_name("kim le\\x00e")
+    Parameters
+    ----------
+    name : str
+        Name of a person.
+
+    Returns
+    -------
+    str
+        The folded name, at most 200 characters long.
+
+    Examples
+    --------
+    >>> fold_name("  Kim   LEE ") == fold_name("kim le\x00e")
     True
     """
     return " ".join(str(name).split()).casefold()[:200].replace("\x00", "")
 
 
 def _hash(token: str) -> str:
+    """Return the hash under which a token or a session key is stored."""
     return hashlib.sha256(str(token).encode("utf-8", "replace")).hexdigest()
 
 
-# -- Projects and who may see them
+# -- Projects and their members
 
 
 _SEEN = (
@@ -260,10 +490,23 @@ _WITHOUT_OWNER = (
 
 
 class Projects(Part):
-    """Projects: each has members, and nobody else sees it."""
+    """Projects with their members; only members can see a project."""
 
     def create(self, name: str, *, by: str) -> Project:
-        """A new project; whoever makes it owns it."""
+        """Create a project, owned by the person who creates it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the project.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Project
+            The new project.
+        """
         name = check_name(name, "project")
         with self._db.writing() as connection:
             find_row(connection, PEOPLE, by)
@@ -273,10 +516,35 @@ class Projects(Part):
         return self.get(project)
 
     def get(self, id: str) -> Project:
+        """Return a project by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the project.
+
+        Returns
+        -------
+        Project
+            The project.
+        """
         return self._get(Project, id)
 
     def list(self, user: str | None = None, *, archived: bool = False) -> builtins.list[Project]:
-        """Projects of a person, or all, latest first; archived ones only on request."""
+        """Return the projects of a person, or all projects, latest first.
+
+        Parameters
+        ----------
+        user : str, optional
+            Id of a member; all projects if omitted.
+        archived : bool, default=False
+            Whether to include archived projects.
+
+        Returns
+        -------
+        list[Project]
+            The projects.
+        """
         query = PROJECTS.select().order_by(PROJECTS.c.created_at.desc(), PROJECTS.c.id)
         if user is not None:
             query = query.join(MEMBERS, MEMBERS.c.project_id == PROJECTS.c.id).where(MEMBERS.c.person_id == user)
@@ -285,23 +553,74 @@ class Projects(Part):
         return self._all(Project, query)
 
     def rename(self, id: str, name: str, *, by: str) -> Project:
+        """Rename a project.
+
+        Parameters
+        ----------
+        id : str
+            Id of the project.
+        name : str
+            New name.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Project
+            The project.
+        """
         return self._change(id, by, "project renamed", name=check_name(name, "project"))
 
     def archive(self, id: str, *, by: str | None, archived: bool = True) -> Project:
-        """Put a project away, or take it out again; nothing in it is lost."""
+        """Archive a project or restore it from the archive; its content stays unchanged.
+
+        Parameters
+        ----------
+        id : str
+            Id of the project.
+        by : str or None
+            Id of the person who makes the change.
+        archived : bool, default=True
+            Whether to archive the project; False restores it.
+
+        Returns
+        -------
+        Project
+            The project.
+        """
         kind = "project archived" if archived else "project taken out"
         return self._change(id, by, kind, archived_at=utc_now() if archived else None)
 
     def set_second_reading(self, id: str, share: float, *, by: str) -> Project:
-        """Which share of the documents a second person reads, too, without seeing what the first one said.
+        """Set the share of documents that a second person reads without seeing the first answer.
 
-        It holds for answers from now on. The first answer stays the one that holds.
+        The share applies to later answers. The first answer stays the current one.
+
+        Parameters
+        ----------
+        id : str
+            Id of the project.
+        share : float
+            Share from 0 to 1.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Project
+            The project.
+
+        Raises
+        ------
+        UsageError
+            If the share is no number from 0 to 1.
         """
         if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise UsageError(f"The share is {str(share)[:40]!r}; give one from 0 to 1, such as 0.1.")
         return self._change(id, by, "second reading set", second_reading=float(share))
 
     def _change(self, id: str, by: str | None, kind: str, **values: Any) -> Project:
+        """Change columns of a project, and record the change."""
         with self._db.writing() as connection:
             project = find_row(connection, PROJECTS, id, lock=True)
             set_row(connection, PROJECTS, project.id, **values)
@@ -313,10 +632,28 @@ class Projects(Part):
     # Members
 
     def hand_over(self, taker: str, *, by: str | None, giver: str | None = None) -> builtins.list[Project]:
-        """Make a person the owner of projects; gives those back by name, archived ones too.
+        """Make a person the owner of projects, including archived ones.
 
-        They are the projects of ``giver``, who leaves them; if omitted, all that nobody owns who can sign in. Answers
-        stay under their names. ``by`` is None for the command line.
+        Answers stay under the names of the people who gave them.
+
+        Parameters
+        ----------
+        taker : str
+            Id of the new owner.
+        by : str or None
+            Id of the person who makes the change, or None for the command line.
+        giver : str, optional
+            Id of the person who leaves the projects; if omitted, all projects without an owner who can sign in.
+
+        Returns
+        -------
+        list[Project]
+            The projects by name.
+
+        Raises
+        ------
+        UsageError
+            If the taker's account is closed, or taker and giver are the same person.
         """
         with self._db.writing() as connection:
             _check_taker(connection, taker, giver)
@@ -332,23 +669,66 @@ class Projects(Part):
             return [to_record(Project, row) for row in found]
 
     def without_owner(self) -> builtins.list[Project]:
-        """Projects that nobody owns who can sign in, by name: made before there were accounts, for example."""
+        """Return the projects without an owner who can sign in, such as those made before there were accounts.
+
+        Returns
+        -------
+        list[Project]
+            The projects by name.
+        """
         return self._all(Project, _WITHOUT_OWNER)
 
     def role(self, project: str, user: str) -> str | None:
-        """What a person may do in a project; None: they do not see it."""
+        """Return a person's role in a project.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        user : str
+            Id of the person.
+
+        Returns
+        -------
+        str or None
+            The role, or None if the person is no member.
+        """
         found = self.seen_by(project, user)
         return None if found is None else found[1]
 
     def seen_by(self, project: str, user: str) -> tuple[Project, str] | None:
-        """A project and what a person may do in it; None: they do not see it, or there is none."""
+        """Return a project with a person's role in it.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        user : str
+            Id of the person.
+
+        Returns
+        -------
+        tuple[Project, str] or None
+            Project and role, or None if the person is no member or the project does not exist.
+        """
         about = {"project": storable(str(project))[:64], "user": storable(str(user))[:64]}
         with self._db.reading() as connection:
             row = connection.execute(_SEEN, about).first()
         return None if row is None else (to_record(Project, row), row.role)
 
     def members(self, project: str) -> builtins.list[Member]:
-        """Who is in a project, by name."""
+        """Return the members of a project by name.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        list[Member]
+            The members.
+        """
         query = (
             sa.select(MEMBERS.c.person_id.label("person"), PEOPLE.c.name, MEMBERS.c.role, MEMBERS.c.since)
             .join(PEOPLE, PEOPLE.c.id == MEMBERS.c.person_id)
@@ -358,7 +738,24 @@ class Projects(Part):
         return self._all(Member, query)
 
     def add_member(self, project: str, person: str, role: str, *, by: str) -> None:
-        """Let a person in, or give a member another role."""
+        """Add a person to a project, or change a member's role.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        person : str
+            Id of the person.
+        role : str
+            Role: "viewer", "reviewer" or "owner".
+        by : str
+            Id of the person who makes the change.
+
+        Raises
+        ------
+        UsageError
+            If the role is unknown, or the person is the project's last owner and would lose that role.
+        """
         choose_one(role, ROLES, "role")
         place = (MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
         with self._db.writing() as connection:
@@ -371,7 +768,22 @@ class Projects(Part):
             note_event(connection, "member added", by=by, project=project, subject=person, role=role)
 
     def remove_member(self, project: str, person: str, *, by: str) -> None:
-        """Shut a person out of a project; what they decided stays."""
+        """Remove a person from a project; the person's decisions stay.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        person : str
+            Id of the person.
+        by : str
+            Id of the person who makes the change.
+
+        Raises
+        ------
+        UsageError
+            If the person is the project's last owner.
+        """
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
             _require_other_owner(connection, project, find_row(connection, PEOPLE, person))
@@ -381,7 +793,7 @@ class Projects(Part):
 
 
 def _other_owners(connection: Connection, project: str, person: Any) -> bool:
-    """Whether a project has an owner besides this person, who can come in as well as they can."""
+    """Return whether a project has another owner who can use the workspace as well as this person."""
     query = (
         sa.select(MEMBERS.c.person_id)
         .join(PEOPLE, PEOPLE.c.id == MEMBERS.c.person_id)
@@ -392,12 +804,13 @@ def _other_owners(connection: Connection, project: str, person: Any) -> bool:
 
 
 def _require_other_owner(connection: Connection, project: str, person: Any) -> None:
-    """A project keeps an owner: refuse to take the role from the last one."""
+    """Raise an error if a person is the last owner of a project."""
     if project in _owned_by(connection, person.id) and not _other_owners(connection, project, person):
         raise UsageError(f"{person.name!r} is the last owner of this project; make somebody else an owner first.")
 
 
 def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
+    """Raise an error if a person cannot take over projects from another one."""
     if find_row(connection, PEOPLE, taker).disabled:
         raise UsageError("The account that should get the projects is closed; reopen it first.")
     if giver == taker:
@@ -405,6 +818,7 @@ def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
 
 
 def _owned_by(connection: Connection, person: str) -> list[str]:
+    """Return the ids of the projects that a person owns."""
     query = sa.select(MEMBERS.c.project_id).where(MEMBERS.c.person_id == person, MEMBERS.c.role == OWNER)
     return list(connection.scalars(query))
 
@@ -412,7 +826,7 @@ def _owned_by(connection: Connection, person: str) -> list[str]:
 def _move_projects(
     connection: Connection, projects: Sequence[str], giver: str | None, taker: str, *, by: str | None
 ) -> None:
-    """In an open transaction: the taker owns the projects, and the giver leaves them."""
+    """Make the taker the owner of projects and remove the giver from them, in an open transaction."""
     m = MEMBERS.c
     for project in projects:
         connection.execute(MEMBERS.delete().where(m.project_id == project, m.person_id.in_([giver, taker])))

@@ -1,4 +1,4 @@
-"""The review queue: documents in the order in which they should be read, each handed to one person at a time."""
+"""The review queue: documents in the order in which they should be read, each leased to one person at a time."""
 
 from __future__ import annotations
 
@@ -26,32 +26,84 @@ from isthmus.workspace.schema import (
     Prediction,
 )
 
+# Time for which a document belongs to one person.
 LEASE = timedelta(minutes=10)
+# Most documents that one request can lease.
 _MOST = 50
-_SKIPPED = 1_000_000_000  # added to the rank of a document that somebody passed over
+_SKIPPED = 1_000_000_000  # added to the rank of a skipped document, to move it behind all others
 
 
 class Queue(Part):
-    def next(self, run: str, user: str, n: int = 1) -> list[Prediction]:
-        """The next documents for a person: those in their hands already, then the first that nobody has.
+    """Lease, release and skip documents of a run."""
 
-        They are theirs, and nobody else's, for ten minutes (again from each call), or until answered, released or
-        skipped. Where the project asks for second readings, these come among them, without the first answer.
+    def next(self, run: str, user: str, n: int = 1) -> list[Prediction]:
+        """Lease the next documents to a person: first those they already have, then the first free ones.
+
+        A lease lasts ten minutes from the latest call, or until the document is answered, released or skipped. If the
+        project asks for second readings, documents for a second reading are included without the first answer.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        user : str
+            Id of the person.
+        n : int, default=1
+            Number of documents, at most 50.
+
+        Returns
+        -------
+        list[Prediction]
+            Documents with the run's labels.
+
+        Raises
+        ------
+        DataError
+            If the run does not exist.
         """
         check_count(n, "n", _MOST)
         with self._db.writing(durable=False) as connection:
             return take_next(connection, run, user, n)
 
     def release(self, run: str, user: str) -> int:
-        """Put back what a person holds; how many."""
+        """Release all documents that a person has leased.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        user : str
+            Id of the person.
+
+        Returns
+        -------
+        int
+            Number of released documents.
+        """
         return self._give_up(run, user, None)
 
     def skip(self, run: str, user: str, document: str) -> int:
-        """Put a document back, behind all others."""
+        """Move a leased document behind all others and release it.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        user : str
+            Id of the person.
+        document : str
+            Id of the document.
+
+        Returns
+        -------
+        int
+            1 if the person had leased the document, else 0.
+        """
         rank = sa.case((PREDICTIONS.c.rank < _SKIPPED, PREDICTIONS.c.rank + _SKIPPED), else_=PREDICTIONS.c.rank)
         return self._give_up(run, user, document, LEASE, rank=rank)
 
     def _give_up(self, run: str, user: str, document: str | None, later: timedelta | None = None, **values: Any) -> int:
+        """Release one or all documents of a person, with new values for the columns of the queue."""
         p = PREDICTIONS.c
         held = [p.run_id == run, p.state == LEASED, p.leased_to == user]
         if document is not None:
@@ -64,9 +116,20 @@ class Queue(Part):
             return again + connection.execute(free).rowcount
 
     def counts(self, run: str) -> dict[str, int]:
-        """Documents by where they stand: ``open``, ``leased``, ``done``; ``to_review``: need it and are not done."""
+        """Count the documents of a run by their state in the queue.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        dict[str, int]
+            ``open``, ``leased`` and ``done``, and ``to_review`` (documents that need review and are not done).
+        """
         p = PREDICTIONS.c
-        # What is open is the rest: counting it would mean to walk through most of the index.
+        # The open documents are the rest: counting them would read most of the index.
         waiting = sa.select(sa.func.count()).where(p.run_id == run, p.needs_review, p.state.in_([OPEN, LEASED]))
         with self._db.reading() as connection:
             summary = find_row(connection, RUNS, run).summary or {}
@@ -78,7 +141,29 @@ class Queue(Part):
 
 
 def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[Prediction]:
-    """The next documents for a person, in an open transaction."""
+    """Lease the next documents to a person, in an open transaction.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    run : str
+        Id of the run.
+    user : str
+        Id of the person.
+    n : int, default=1
+        Number of documents.
+
+    Returns
+    -------
+    list[Prediction]
+        Documents with the run's labels.
+
+    Raises
+    ------
+    DataError
+        If the run does not exist.
+    """
     now = utc_now()
     found = connection.execute(_STATE, {"run": storable(str(run)[:64])}).first()
     if found is None:
@@ -89,10 +174,12 @@ def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[P
     connection.execute(_FREE_EXPIRED, about)
 
     def seconds(n: int, *, mine: bool) -> list[str]:
+        """Return documents for a second reading, if the project asks for them."""
         if not found.second_reading or n < 1:
             return []
         return find_seconds(connection, run, found.project_id, user, n, now, mine=mine)
 
+    # Leased documents come first, so that a repeated request returns the same ones.
     again = seconds(n, mine=True)
     held = list(connection.scalars(_MINE, {**about, "n": n - len(again)}))
     again += seconds(n - len(again) - len(held), mine=False)
@@ -102,7 +189,8 @@ def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[P
     if again:
         lease_seconds(connection, again, user, now + LEASE)
         shown = connection.execute(_AGAIN, {"run": run, "again": again})
-        rows += [replace(to_record(Prediction, row), answer=None) for row in shown]  # the second reader does not see it
+        # Hide the first answer from the second reader.
+        rows += [replace(to_record(Prediction, row), answer=None) for row in shown]
     if held:
         connection.execute(_TAKE, {**about, "held": held, "until": now + LEASE})
         rows += [to_record(Prediction, row) for row in connection.execute(_TAKEN, {"run": run, "held": held})]
@@ -110,14 +198,34 @@ def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[P
 
 
 def check_in_run(connection: Connection, run: str, document: str) -> Any:
-    """When the queue of a run offered a document (``asked_at``), and how it was drawn; an error if it is not there."""
+    """Return when and how the queue of a run offered a document.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    run : str
+        Id of the run.
+    document : str
+        Id of the document.
+
+    Returns
+    -------
+    Any
+        Row with ``asked_at`` (None if it was not offered) and ``drawn``.
+
+    Raises
+    ------
+    DataError
+        If the document is not in the run.
+    """
     row = connection.execute(_IN_RUN, {"run": run, "document": document}).first()
     if row is None:
         raise missing("document in this run")
     return row
 
 
-# The statements of every answer, made once: to build one takes longer than to run it.
+# Statements that run with every answer are built once: building one takes longer than running it.
 
 _p = PREDICTIONS.c
 _now = sa.bindparam("now", type_=Moment())
@@ -154,53 +262,161 @@ _AGAIN = _SHOWN.where(_p.document_id.in_(sa.bindparam("again", expanding=True)))
 _IN_RUN = sa.select(_p.asked_at, _p.drawn).where(_p.document_id == sa.bindparam("document"), _p.run_id == _run)
 
 
-# -- Second readings: some documents are read by two people, so that their agreement means something. Which ones is
-# decided by the document's id, which is random: nobody chooses them, and a document stays among them. The second reader
-# does not see the first answer. The first answer goes on holding; the second is kept beside it
+# -- Second readings: two people read some documents, so that their agreement can be estimated. The document's random id
+# decides which ones, so nobody chooses them and the choice never changes. The second reader does not see the first
+# answer. The first answer stays current, and the second is stored next to it
 
 
-SECOND = "second"  # the kind of the second reader's answer
+SECOND = "second"  # kind of the second reader's answer
 _s = SECOND_READINGS.c
 
 
 def is_due(document: str, share: float) -> bool:
-    """Whether a document is among those that two people read."""
+    """Return whether two people should read a document.
+
+    Parameters
+    ----------
+    document : str
+        Id of the document.
+    share : float
+        Share of the documents that two people read, from 0 to 1.
+
+    Returns
+    -------
+    bool
+        True if the document belongs to the share.
+    """
+    # The first 32 bits of the random id are a uniform number below 2**32.
     return int(document[:8], 16) < share * 2**32
 
 
 def ask_second(connection: Connection, document: str, project: str, by: str, now: datetime) -> None:
-    """A document has its first answer; somebody else is to read it."""
+    """Request a second reading of a document that has its first answer.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    document : str
+        Id of the document.
+    project : str
+        Id of the project.
+    by : str
+        Id of the first reader.
+    now : datetime
+        Present time.
+    """
     row = {"document_id": document, "project_id": project, "first_by": by, "since": now}
     if connection.execute(_FOUND, {"document": document}).first() is None:
         connection.execute(_ADD, row)
 
 
 def holds_second(connection: Connection, document: str, by: str) -> bool:
-    """Whether a person has the document in hand as its second reader."""
+    """Return whether a document is leased to a person for a second reading.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    document : str
+        Id of the document.
+    by : str
+        Id of the person.
+
+    Returns
+    -------
+    bool
+        True if the person is its second reader.
+    """
     return connection.execute(_HELD, {"document": document, "user": by}).first() is not None
 
 
 def note_second(connection: Connection, document: str, answer: str) -> None:
-    """The second answer is there."""
+    """Mark the second reading as complete.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    document : str
+        Id of the document.
+    answer : str
+        Id of the second answer.
+    """
     connection.execute(_DONE, {"document": document, "answer": answer})
 
 
 def find_seconds(
     connection: Connection, run: str, project: str, user: str, n: int, now: datetime, *, mine: bool
 ) -> list[str]:
-    """Documents of a run for a second reader: those in their hands, or the first that nobody has."""
+    """Find documents of a run for a second reader.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    run : str
+        Id of the run.
+    project : str
+        Id of the project.
+    user : str
+        Id of the person.
+    n : int
+        Maximum number of documents.
+    now : datetime
+        Present time.
+    mine : bool
+        Whether to return the documents that the person has leased; otherwise, free ones.
+
+    Returns
+    -------
+    list[str]
+        Ids of the documents.
+    """
     about: dict[str, Any] = {"run": run, "project": project, "user": user, "now": now, "n": n}
     return list(connection.scalars(_THEIRS if mine else _WAITING, about))
 
 
 def lease_seconds(connection: Connection, documents: list[str], user: str, until: datetime) -> None:
+    """Lease documents to a second reader.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    documents : list[str]
+        Ids of the documents.
+    user : str
+        Id of the person.
+    until : datetime
+        End of the lease.
+    """
     connection.execute(_LEASE, {"documents": documents, "user": user, "until": until})
 
 
 def give_up_seconds(
     connection: Connection, project: str, user: str, document: str | None, later: timedelta | None
 ) -> int:
-    """Put back what a second reader holds in a project, one document or all; behind the others if ``later``."""
+    """Release the documents that a second reader has leased in a project.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    project : str
+        Id of the project.
+    user : str
+        Id of the person.
+    document : str or None
+        Id of the document; all if None.
+    later : timedelta or None
+        Time for which they are not offered again; None to offer them immediately.
+
+    Returns
+    -------
+    int
+        Number of released documents.
+    """
     held = [_s.project_id == project, _s.leased_to == user, _s.answer_id.is_(None)]
     if document is not None:
         held.append(_s.document_id == document)
@@ -211,7 +427,22 @@ def give_up_seconds(
 
 
 def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -> None:
-    """Second answers of a batch were taken back: to be read again. First answers were: there is nothing to compare."""
+    """Adapt second readings to an undone decision.
+
+    A document whose second answer was undone is leased to its reader again. A document without a current answer loses
+    its second reading, because there is nothing to compare with.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    batch : str
+        Id that all answers of one decision share.
+    by : str
+        Id of the person who undoes the decision.
+    until : datetime
+        End of the new lease.
+    """
     a = ANSWERS.c
     of_batch, touched = sa.select(a.id).where(a.batch == batch), sa.select(a.document_id).where(a.batch == batch)
     connection.execute(
@@ -228,6 +459,7 @@ def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -
 
 
 def _waiting(*, mine: bool) -> sa.Select:
+    """Return the query for second readings that a person has leased, or that are free."""
     user, now = sa.bindparam("user", type_=sa.String()), sa.bindparam("now", type_=Moment())
     if mine:
         hands = sa.and_(_s.leased_to == user, _s.leased_until >= now)

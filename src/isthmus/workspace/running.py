@@ -1,4 +1,4 @@
-"""What a run does: texts out of the tables, :func:`isthmus.label` or teaching, results back into the tables."""
+"""Carry out a run: read texts from the tables, call :func:`isthmus.label` or teach, and store the results."""
 
 from __future__ import annotations
 
@@ -28,15 +28,31 @@ from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.runs import DIAGNOSE, SAID, read_table, takes_words
 from isthmus.workspace.schema import ANSWERED, ANSWERS, DOCUMENTS, OF_GROUP, OPEN, PREDICTIONS, RUN_TABLES, RUNS, Run
 
-_ASKED = 500  # documents that are put in order by what an answer would teach; the others by how doubtful they are
+_ASKED = 500  # documents ordered by the expected benefit of an answer; the others are ordered by uncertainty
+# The same limit for large runs, because ordering takes longer there.
 _ASKED_OF_MANY = 200
+# Words that a run suggests.
 _ASKED_WORDS = 40
+# Documents from which a run is large.
 _MANY = 20_000
-_LEFT_OUT = ("data", "title", "made", "check")  # parts of the report's page that mean nothing here
+_LEFT_OUT = ("data", "title", "made", "check")  # facts of the report that the workbench does not show
 
 
 def do_run(context: Context, run: Run) -> dict[str, Any]:
-    """Carry out a run and store what came of it; what an interrupted attempt left is used or replaced."""
+    """Carry out a run and store its results. The results of an interrupted attempt are used or replaced.
+
+    Parameters
+    ----------
+    context : Context
+        Database and folder of the workspace.
+    run : Run
+        Run to carry out.
+
+    Returns
+    -------
+    dict[str, Any]
+        Summary of the run, stored in its row.
+    """
     texts = _texts_of(context, run)
     if run.kind == DIAGNOSE:
         return _do_diagnosis(context, run, texts)
@@ -61,7 +77,18 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
 
 
 def codebook(result: LabelResult) -> list[dict[str, Any]]:
-    """Each class, what was said about it, and how many documents have it."""
+    """Return the classes of a result with their descriptions and numbers of documents.
+
+    Parameters
+    ----------
+    result : LabelResult
+        Result of the run.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        Dicts with ``class``, ``description`` and ``documents``.
+    """
     return [
         {
             "class": str(name),
@@ -73,12 +100,23 @@ def codebook(result: LabelResult) -> list[dict[str, Any]]:
 
 
 def write_report(context: Context, run: Run, path: Path) -> None:
+    """Write the HTML report of a run.
+
+    Parameters
+    ----------
+    context : Context
+        Database and folder of the workspace.
+    run : Run
+        Finished run.
+    path : Path
+        Path of the file.
+    """
     texts = _texts_of(context, run)
     write_label_report(load_result(context, run.id), path, source=texts["source"], target=texts["target"])
 
 
 def _texts_of(context: Context, run: Run) -> dict[str, TextCollection]:
-    """Documents of the run's collections by their kind, in order; labels of the source alone."""
+    """Return the documents of a run by kind of collection, with labels only for the source."""
     parts: dict[str, list[dict[str, Any]]] = {"source": [], "target": [], "extra": []}
     for part in run.record["collections"]:
         parts[part["kind"]].append(part)
@@ -86,11 +124,32 @@ def _texts_of(context: Context, run: Run) -> dict[str, TextCollection]:
 
 
 def load_result(context: Context, run: str, *, base: bool = False) -> LabelResult:
+    """Load the saved result of a run.
+
+    Parameters
+    ----------
+    context : Context
+        Database and folder of the workspace.
+    run : str
+        Id of the run.
+    base : bool, default=False
+        Whether to load the result from before it learned from answers.
+
+    Returns
+    -------
+    LabelResult
+        The result.
+
+    Raises
+    ------
+    DataError
+        If the model is missing.
+    """
     return load(context.find_model(run, base=base), kind="label")
 
 
 def _read_texts(context: Context, parts: list[dict[str, Any]], *, labels: bool) -> TextCollection:
-    """Documents of several collections as one; the column ``document`` holds their ids in the workspace."""
+    """Return the documents of several collections as one; the column ``document`` contains their ids."""
     d = DOCUMENTS.c
     rows: list[Any] = []
     domain: list[str] = []
@@ -111,6 +170,7 @@ def _read_texts(context: Context, parts: list[dict[str, Any]], *, labels: bool) 
 
 
 def _do_diagnosis(context: Context, run: Run, texts: dict[str, TextCollection]) -> dict[str, Any]:
+    """Compare source and target, and store the findings."""
     source = texts["source"]
     options = {name: run.parameters[name] for name in ("random_state", "language")}
     found = diagnose(source.texts, source.labels, texts["target"].texts, **options)
@@ -122,9 +182,10 @@ def _do_diagnosis(context: Context, run: Run, texts: dict[str, TextCollection]) 
 
 
 def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -> LabelResult:
+    """Fit or load the methods of a run, teach them answers and words, and save the result."""
     path = context.model_path(run.id)
     path.parent.mkdir(exist_ok=True)
-    if path.exists():  # an attempt that was interrupted had come this far
+    if path.exists():  # an interrupted attempt has already saved the result
         return load(path, kind="label")
     with context.db.reading() as connection:
         said = [read_table(connection, run.id, name) or [] for name in SAID]
@@ -137,11 +198,12 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
         with context.db.reading() as connection:
             base = find_row(connection, RUNS, run.base)
         known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
-    result.ids = list(texts["target"].ids)  # so that tables with the ids of the file fit the exported model
+    # With the ids of the file, people can teach the exported model with their own tables.
+    result.ids = list(texts["target"].ids)
     words = {word: name for word, name in words.items() if known.get(word) != name}
     renamed = run.record["class_names"]
     names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
-    # What was said under an old name is meant for the class as it is called now.
+    # Answers given under an old class name apply to the renamed class.
     answers, replaced, machines = (
         [[place, renamed.get(label, label), *rest] for place, label, *rest in rows] for rows in said
     )
@@ -149,6 +211,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     if answers or words or names or machines:
         base_path = context.model_path(run.id, base=True)
         if run.base is None:
+            # Later runs teach on top of this model without fitting the methods again.
             result.save(base_path, force=True)
         if names:
             result = result.rename_classes(names)
@@ -157,6 +220,7 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
             result = result.teach(
                 _read_answers(result, run, replaced, answers), word_labels=words or None, name=run.name
             )
+        # Each annotator is taught separately, so that the result estimates the reliability of each.
         for hand in dict.fromkeys(hand for *_, hand in machines):
             own = [row for row in machines if row[2] == hand]
             table = {"document": [place + 1 for place, *_ in own], "true_label": [said for _, said, _ in own]}
@@ -166,13 +230,31 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
 
 
 def method_words(words: dict[str, str], method: str, labels: list[str | None]) -> dict[str, str]:
-    """Words of a class that the source has, for a method that uses words. The others are taught on top."""
+    """Return the words that a method itself can learn from: those of classes that the source has.
+
+    The run teaches the other words afterwards.
+
+    Parameters
+    ----------
+    words : dict[str, str]
+        Class by word.
+    method : str
+        Name of the method.
+    labels : list[str | None]
+        Labels of the source.
+
+    Returns
+    -------
+    dict[str, str]
+        Class by word; empty if the method does not use words.
+    """
     if not takes_words(method):
         return {}
     return {word: name for word, name in words.items() if name in set(labels)}
 
 
 def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) -> LabelResult:
+    """Call :func:`isthmus.label` with the parameters of a run."""
     source, target, settings = texts["source"], texts["target"], run.parameters
     several = len(set(source.domain or ())) > 1
     return label(
@@ -188,12 +270,12 @@ def _label(run: Run, texts: dict[str, TextCollection], words: dict[str, str]) ->
         classes=settings.get("classes") or None,
         error_budget=settings["error_budget"],
         language=settings["language"],
-        parameters=read_parameters(settings.get("parameters", ())),  # runs of earlier versions have none
+        parameters=read_parameters(settings.get("parameters", ())),  # runs of earlier versions have no such parameter
     )
 
 
 def _read_answers(result: LabelResult, run: Run, *tables: list[list]) -> Answers:
-    """What people said, one table after another: where both speak of a document, the later one holds."""
+    """Return answers from several tables; a later table replaces earlier answers for the same document."""
     known = Answers()
     for rows in filter(None, tables):
         position, labels, drawn, by = (list(column) for column in zip(*rows, strict=True))
@@ -208,6 +290,7 @@ def _read_answers(result: LabelResult, run: Run, *tables: list[list]) -> Answers
 def _store_predictions(
     context: Context, run: Run, result: LabelResult, texts: dict[str, TextCollection], listed: dict[str, Any]
 ) -> None:
+    """Replace the predictions of a run, and mark the answered documents as done."""
     with context.db.writing() as connection:
         connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.run_id == run.id))
     rows = _prediction_rows(run.id, result, texts, listed, *review_order(result))
@@ -231,6 +314,7 @@ def _prediction_rows(
     rank: np.ndarray,
     asked: dict[int, tuple[str, str]],
 ) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the table of predictions, and report progress."""
     code = {name: place for place, name in enumerate(result.classes.tolist())}
     own = np.array([code[name] for name in result.labels.tolist()])
     second, sure = runner_up(result.probabilities, own)
@@ -261,15 +345,27 @@ def _prediction_rows(
 
 
 def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, tuple[str, str]]]:
-    """Place of every document in the queue; of those that stand first, why, and how they were drawn.
+    """Compute the order of the review queue.
 
-    First what :meth:`LabelResult.ask` would ask, then what needs review, then the rest; the least sure first.
+    The queue starts with the documents of :meth:`LabelResult.ask`. Documents that need review follow, then the
+    others, both by increasing confidence.
+
+    Parameters
+    ----------
+    result : LabelResult
+        Result of the run.
+
+    Returns
+    -------
+    tuple[np.ndarray, dict[int, tuple[str, str]]]
+        Rank of every document, and the reason and the kind of draw of the first ones, by position.
     """
     n = len(result.texts)
     order = np.lexsort((np.arange(n), result.confidence, ~result.needs_review))
     asked: dict[str, list] = {"document": [], "reason": [], "drawn": []}
     if n:
-        asked = result.ask(min(n, _ASKED if n <= _MANY else _ASKED_OF_MANY), suggest=True)  # its desk shows the label
+        # Its page shows the label to the reader.
+        asked = result.ask(min(n, _ASKED if n <= _MANY else _ASKED_OF_MANY), suggest=True)
     first = np.array(asked["document"], dtype=int) - 1
     order = np.concatenate([first, order[~np.isin(order, first)]]) if len(first) else order
     rank = np.empty(n, dtype=int)
@@ -278,13 +374,14 @@ def review_order(result: LabelResult) -> tuple[np.ndarray, dict[int, tuple[str, 
 
 
 def _ask_words(result: LabelResult) -> list[dict[str, Any]]:
-    """Words worth a person's opinion, one dict each."""
+    """Return words that are worth a person's decision, one dict each."""
     columns = result.ask(_ASKED_WORDS, words=True)
     names = ("word", "suggestion", "documents", "settles")
     return [dict(zip(names, row, strict=True)) for row in zip(*(columns[name] for name in names), strict=True)]
 
 
 def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:
+    """Replace tables of a run by new ones."""
     rows = [{"run_id": run.id, "name": name, "content": plain_detail(value)} for name, value in tables.items()]
     with context.db.writing() as connection:
         old = RUN_TABLES.delete().where(RUN_TABLES.c.run_id == run.id, RUN_TABLES.c.name.in_(tables))
@@ -293,6 +390,7 @@ def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:
 
 
 def _summarize(result: LabelResult) -> dict[str, Any]:
+    """Return the figures of a result that lists of runs show."""
     expected = result.expected_accuracy
     return {
         "documents": len(result.texts),
@@ -308,6 +406,7 @@ def _summarize(result: LabelResult) -> dict[str, Any]:
 
 
 def _close_run(context: Context, run: Run, summary: dict[str, Any]) -> None:
+    """Store the summary of a run and the versions of the libraries that made it."""
     record = {**run.record, "versions": versions()}
     with context.db.writing() as connection:
         set_row(connection, RUNS, run.id, summary=plain_detail(summary), record=plain_detail(record))

@@ -1,4 +1,4 @@
-"""Runs: what was asked for, what came of it, and everything needed to do it again."""
+"""Runs: their parameters, their results, and everything needed to repeat them."""
 
 from __future__ import annotations
 
@@ -53,29 +53,56 @@ from isthmus.workspace.schema import (
     Run,
 )
 
+# Kinds of runs.
 LABEL, DIAGNOSE = "label", "diagnose"
 ORDERS = ("position", "confidence")
+# Most documents that a forecast considers.
 _MOST_READ = 2_000
 _DEFAULTS: dict[str, Any] = {
     **{spec.key: spec.start for spec in LabelRequest.form()},
-    "sources": None,  # ids; all that are ready
-    "target": None,  # id; the latest that is ready
-    "extras": None,  # ids; all that are ready
+    "sources": None,  # ids; if None, all that are ready
+    "target": None,  # id; if None, the latest that is ready
+    "extras": None,  # ids; if None, all that are ready
     "use_answers": True,
     "use_words": True,
-    "vectors": True,  # the packaged vectors, where they are installed
+    "vectors": True,  # use the packaged vectors if they are installed
 }
 
 
 class Runs(LabelledPart):
+    """Start, repeat and list runs, and read their results."""
+
     def start(
         self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
     ) -> Run:
-        """Queue a run, "label" or "diagnose". Answers and words as they are now are written into its record.
+        """Queue a run. Its record contains the present answers, words and renamed classes.
 
-        ``parameters``: the options of :class:`isthmus.request.LabelRequest` and ``sources``, ``target``, ``extras``
-        (ids of collections; if omitted all sources, the latest target, all extras), ``use_answers``, ``use_words``,
-        ``vectors`` (False: none). ``name``: "Run 3" if omitted.
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        parameters : Mapping[str, Any], optional
+            Options of :class:`isthmus.request.LabelRequest`, and ``sources``, ``target`` and ``extras`` (ids of
+            collections; if omitted all sources, the latest target and all extras), ``use_answers``, ``use_words``, and
+            ``vectors`` (False to use none).
+        by : str
+            Id of the person who makes the change.
+        kind : str, default=LABEL
+            "label" or "diagnose".
+        name : str, default=""
+            Name of the run; "Run 3" or similar if empty.
+
+        Returns
+        -------
+        Run
+            The new run.
+
+        Raises
+        ------
+        UsageError
+            If a parameter is unknown or out of range.
+        DataError
+            If the project has no target, or neither a source nor class names.
         """
         choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
         settings = check_run_parameters(parameters or {})
@@ -86,9 +113,28 @@ class Runs(LabelledPart):
         return self.get(run)
 
     def teach(self, run: str, *, by: str, name: str = "") -> Run:
-        """A new run that learns from the answers and words given since, on top of the methods that ``run`` fitted.
+        """Queue a run that learns from answers and words given since, without fitting the methods again.
 
-        Methods are fitted again where one of the words that they used was taken back or means another class now.
+        The methods are fitted again if a word that they used was removed or has another class now.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        by : str
+            Id of the person who makes the change.
+        name : str, default=""
+            Name of the new run; numbered if empty.
+
+        Returns
+        -------
+        Run
+            The new run.
+
+        Raises
+        ------
+        UsageError
+            If the run is no finished labelling run.
         """
         with self._db.writing() as connection:
             parent = find_row(connection, RUNS, run)
@@ -110,7 +156,20 @@ class Runs(LabelledPart):
         return self.get(run)
 
     def repeat(self, run: str, *, by: str) -> Run:
-        """The same run again from its record: same files, parameters, seed, answers and words."""
+        """Queue the same run again from its record, with the same files, parameters, seed, answers and words.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Run
+            The new run.
+        """
         with self._db.writing() as connection:
             old = find_row(connection, RUNS, run)
             find_row(connection, PROJECTS, old.project_id, lock=True)
@@ -122,27 +181,91 @@ class Runs(LabelledPart):
         return self.get(new)
 
     def get(self, id: str) -> Run:
+        """Return a run by its id, or raise an error if it does not exist.
+
+        Parameters
+        ----------
+        id : str
+            Id of the run.
+
+        Returns
+        -------
+        Run
+            The run.
+        """
         return self._get(Run, id)
 
     def list(self, project: str, *, kind: str | None = LABEL) -> builtins.list[Run]:
-        """Runs of a project, latest first."""
+        """Return the runs of a project, latest first.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+        kind : str, default=LABEL
+            "label" or "diagnose"; None for both.
+
+        Returns
+        -------
+        list[Run]
+            The runs.
+        """
         query = RUNS.select().where(RUNS.c.project_id == project).order_by(RUNS.c.number.desc())
         if kind is not None:
             query = query.where(RUNS.c.kind == kind)
         return self._all(Run, query)
 
     def latest(self, project: str) -> Run | None:
-        """The latest labelling that is done."""
+        """Return the latest finished labelling run of a project.
+
+        Parameters
+        ----------
+        project : str
+            Id of the project.
+
+        Returns
+        -------
+        Run or None
+            The run, or None if there is none.
+        """
         query = RUNS.select().where(RUNS.c.project_id == project, RUNS.c.kind == LABEL, RUNS.c.state == DONE)
         return self._first(Run, query.order_by(RUNS.c.number.desc()).limit(1))
 
     def job(self, run: str) -> Job:
+        """Return the latest job of a run.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+
+        Returns
+        -------
+        Job
+            The job.
+        """
         query = JOBS.select().where(JOBS.c.run_id == run, JOBS.c.kind == "run").order_by(JOBS.c.created_at.desc())
         with self._db.reading() as connection:
             find_row(connection, RUNS, run)
             return to_record(Job, connection.execute(query.limit(1)).one())
 
     def rename(self, id: str, name: str, *, by: str) -> Run:
+        """Rename a run.
+
+        Parameters
+        ----------
+        id : str
+            Id of the run.
+        name : str
+            New name.
+        by : str
+            Id of the person who makes the change.
+
+        Returns
+        -------
+        Run
+            The run.
+        """
         name = check_name(name, "run")
         with self._db.writing() as connection:
             run = find_row(connection, RUNS, id, lock=True)
@@ -153,15 +276,40 @@ class Runs(LabelledPart):
     # Results
 
     def table(self, run: str, name: str) -> Any:
-        """A table that the run left: "hero", "cards", "curve", "bins", "map", "groups", "moved", "shift", "decision", …
+        """Return a table that a run stored, such as "cards", "curve", "bins", "map", "groups" or "decision".
 
-        They are the report's facts, stored when the run ended, so that a page only reads. None: it left no such table.
+        The tables are the facts of the report, stored at the end of the run, so that pages need no computation.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        name : str
+            Name of the table.
+
+        Returns
+        -------
+        Any
+            The table, or None if the run has no such table.
         """
         with self._db.reading() as connection:
             return read_table(connection, run, name)
 
     def tables(self, run: str, names: builtins.list[str] | None = None) -> dict[str, Any]:
-        """Several tables at once; all of them where no names are given."""
+        """Return several tables of a run.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        names : list[str], optional
+            Names of the tables; all tables if omitted.
+
+        Returns
+        -------
+        dict[str, Any]
+            Tables by name.
+        """
         query = sa.select(RUN_TABLES.c.name, RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run)
         if names is not None:
             query = query.where(RUN_TABLES.c.name.in_(names))
@@ -180,10 +328,31 @@ class Runs(LabelledPart):
         search: str | None = None,
         order: str = "position",
     ) -> builtins.list[Prediction]:
-        """What the run says, a page at a time: by "position" in the file, or by "confidence", the least sure first.
+        """Return one page of a run's predictions.
 
-        ``after`` is the position of the last document of the page before, in either order. ``label``, ``review``,
-        ``group`` (a new one) and ``search`` (every word) narrow it.
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        after : int, optional
+            Position of the last document on the previous page, in either order.
+        limit : int, default=50
+            Maximum number of rows on the page.
+        label : str, optional
+            Only documents with this label.
+        review : bool, optional
+            Only documents that need review, or only the others.
+        group : str, optional
+            Only documents of this new group.
+        search : str, optional
+            Only documents with every word of this text.
+        order : str, default="position"
+            "position" for the order of the file, or "confidence" for the least confident first.
+
+        Returns
+        -------
+        list[Prediction]
+            Predictions of the page; empty if the run is not done.
         """
         after, limit = check_page(after, limit)
         choose_one(order, ORDERS, "order")
@@ -191,6 +360,7 @@ class Runs(LabelledPart):
             found = find_row(connection, RUNS, run)
             if found.state != DONE or found.kind != LABEL:
                 return []
+            # Without conditions, the index on positions finds the page without reading all labels.
             if order == "position" and (label, review, group, search) == (None,) * 4:
                 start = -1 if after is None else after
                 query = prediction_query(run).where(PREDICTIONS.c.position > start)
@@ -204,7 +374,7 @@ class Runs(LabelledPart):
     def _select(
         self, connection: Connection, run: Any, wanted: tuple, order: str, after: int | None, limit: int
     ) -> builtins.list[int]:
-        """Positions of a page of documents that are wanted."""
+        """Return the positions of the documents on a page that satisfies the conditions."""
         label, review, group, search = wanted
         labels = self._labels.of(run.id)
         kept = np.ones(len(labels.codes), dtype=bool)
@@ -224,9 +394,19 @@ class Runs(LabelledPart):
         return _page(rows, after, limit, labels.confidence if order == "confidence" else None)
 
     def forecast(self, run: str, read: int) -> AnswerForecast | None:
-        """What the next answers should bring, from those that were given since the run; None where nothing is expected.
+        """Forecast the effect of more answers, given those since the run.
 
-        ``read``: how many documents somebody can read, in the order of the queue.
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        read : int
+            Number of documents that a person can read, in the order of the queue.
+
+        Returns
+        -------
+        AnswerForecast or None
+            The forecast, or None if the run has no expected accuracy.
         """
         check_count(read, "read", _MOST_READ)
         p = PREDICTIONS.c
@@ -247,6 +427,25 @@ class Runs(LabelledPart):
         return forecast_answers(labels.confidence, labels.review, ahead, budget, texts, given=given)
 
     def prediction(self, run: str, document: str) -> Prediction:
+        """Return the prediction of a run for one document.
+
+        Parameters
+        ----------
+        run : str
+            Id of the run.
+        document : str
+            Id of the document.
+
+        Returns
+        -------
+        Prediction
+            The prediction.
+
+        Raises
+        ------
+        DataError
+            If the document is not in the run.
+        """
         found = self._first(Prediction, _PREDICTION, {"run": run, "document": document})
         if found is None:
             raise DataError("The run has no such document; it may belong to another run.", code="not-found")
@@ -254,7 +453,10 @@ class Runs(LabelledPart):
 
 
 def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarray | None) -> list[int]:
-    """The rows behind the one at position ``after``; where that one has left the list, behind its place."""
+    """Return the rows after the document at position ``after``.
+
+    If that document no longer satisfies the conditions, the page starts where it would be.
+    """
     if after is None:
         start = 0
     elif confidence is None:
@@ -267,7 +469,18 @@ def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarra
 
 
 def prediction_query(run: Any) -> sa.Select:
-    """Predictions of a run (its id, or a parameter for it) with their texts and the answers that hold now."""
+    """Return the query for a run's predictions with their texts and current answers.
+
+    Parameters
+    ----------
+    run : Any
+        Id of the run, or a bound parameter for it.
+
+    Returns
+    -------
+    sa.Select
+        The query.
+    """
     p = PREDICTIONS.c
     return (
         sa.select(
@@ -285,7 +498,23 @@ _PREDICTION = prediction_query(sa.bindparam("run")).where(PREDICTIONS.c.document
 
 
 def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a run, complete; refused where one is unknown or out of range."""
+    """Return the complete parameters of a run.
+
+    Parameters
+    ----------
+    given : Mapping[str, Any]
+        Parameters by name.
+
+    Returns
+    -------
+    dict[str, Any]
+        Parameters with defaults for the missing ones.
+
+    Raises
+    ------
+    UsageError
+        If a parameter is unknown or out of range.
+    """
     unknown = [name for name in given if name not in _DEFAULTS]
     if unknown:
         raise UsageError(f"A run has no parameter {str(unknown[0])[:40]!r}; it has {', '.join(_DEFAULTS)}.")
@@ -293,6 +522,7 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     choose_one(settings["method"], ("auto", *METHODS), "method")
     if not isinstance(settings["language"], str):
         raise UsageError("language must be a text, such as 'de'.")
+    # Building the request checks the values of its fields.
     LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
     resolve_language(settings["language"])
     check_typed(settings["method"], settings["parameters"])
@@ -302,13 +532,14 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _choose_collections(connection: Connection, project: str, settings: Mapping[str, Any]) -> list[Any]:
-    """Rows of the collections of a run, sources first, then the target, then extras; all must be ready."""
+    """Return the rows of a run's collections: sources, then the target, then extras. All must be ready."""
     c = COLLECTIONS.c
     query = COLLECTIONS.select().where(c.project_id == project, c.removed_at.is_(None))
     ready = [row for row in connection.execute(query.order_by(c.created_at, c.id)) if row.state == "ready"]
     by_id = {row.id: row for row in ready}
 
     def named(ids: Any, kind: str) -> list[Any]:
+        """Return the named collections, or all ready ones of a kind."""
         if ids is None:
             return [row for row in ready if row.kind == kind]
         ids = [ids] if isinstance(ids, str) else list(ids)
@@ -331,7 +562,18 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
 
 
 def takes_words(method: str) -> bool:
-    """Whether the method itself uses labelled words."""
+    """Return whether a method itself learns from words with classes.
+
+    Parameters
+    ----------
+    method : str
+        Name of the method, or "auto".
+
+    Returns
+    -------
+    bool
+        True if it does.
+    """
     return method == "auto" or get_method(method).takes_words
 
 
@@ -347,6 +589,7 @@ def _add_run(
     base: str | None = None,
     parent: str | None = None,
 ) -> str:
+    """Queue a run with a snapshot of the present answers, words and class names."""
     target = next(row for row in chosen if row.kind == "target")
     said = {name: take(connection, target.id) if settings["use_answers"] else [] for name, take in SAID.items()}
     words = word_snapshot(connection, project) if settings["use_words"] else {}
@@ -372,7 +615,7 @@ def _add_run(
 
 
 def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *, by: str, **values: Any) -> str:
-    """A run and its job. The project's row is locked, so two runs never get one number."""
+    """Insert a run, its tables and its job. The caller has locked the project, so the number is unique."""
     project = values["project_id"]
     latest = connection.scalar(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project))
     number = (latest or 0) + 1
@@ -385,67 +628,156 @@ def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *
 
 
 def answer_snapshot(connection: Connection, target: str) -> list[list]:
-    """Answers that hold now, for teaching: position, label, how the document was drawn, by whom.
+    """Return the current answers to learn from.
 
-    Documents that got a class with their group, unread, are drawn as "group". What was accepted in bulk is left out: it
-    would teach the machine its own mistakes.
+    Documents that got a class with their group are marked as drawn by "group". Labels accepted unread are left out,
+    because the run would learn its own mistakes.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    target : str
+        Id of the target collection.
+
+    Returns
+    -------
+    list[list]
+        Lists of position, class, how the document was drawn, and the person's id.
     """
     return _snapshot(connection, target, ANSWERS.c.current, ANSWERS.c.kind != "accept")
 
 
 def replaced_snapshot(connection: Connection, target: str) -> list[list]:
-    """Classes that documents got with their group before somebody read them: they say how right such classes are."""
+    """Return the classes that documents got with their group before somebody read them.
+
+    They show how often such classes are right.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    target : str
+        Id of the target collection.
+
+    Returns
+    -------
+    list[list]
+        Lists of position, class, how the document was drawn, and the person's id.
+    """
     a = ANSWERS.c
     return _snapshot(connection, target, ~a.current, a.undone_at.is_(None), a.kind == OF_GROUP)
 
 
 def _snapshot(connection: Connection, target: str, *wanted: Any) -> list[list]:
+    """Return the answers for a target that satisfy the conditions, by position."""
     a, d = ANSWERS.c, DOCUMENTS.c
     query = sa.select(d.position, a.label, HOW_DRAWN, a.by).join(ANSWERS, a.document_id == d.id)
     query = query.where(d.collection_id == target, *wanted).order_by(d.position)
     return [list(row) for row in connection.execute(query)]
 
 
-# What a run learns from, and what notes it.
+# Tables of answers that a run learns from, with the functions that take their snapshots.
 SAID = {"answers": answer_snapshot, "replaced_answers": replaced_snapshot, "machine_answers": hand_snapshot}
 
 
 def word_snapshot(connection: Connection, project: str) -> dict[str, str]:
+    """Return the words that have a class.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    project : str
+        Id of the project.
+
+    Returns
+    -------
+    dict[str, str]
+        Class by word.
+    """
     query = sa.select(WORDS.c.word, WORDS.c.label).where(WORDS.c.project_id == project, WORDS.c.removed_at.is_(None))
     return {row.word: row.label for row in connection.execute(query.order_by(WORDS.c.word))}
 
 
 def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
-    """Classes that people renamed: old name to new name."""
+    """Return the classes that people renamed.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    project : str
+        Id of the project.
+
+    Returns
+    -------
+    dict[str, str]
+        New name by old name.
+    """
     c = CLASS_NAMES.c
     query = sa.select(c.old, c.new).where(c.project_id == project, c.kind == "class", c.undone_at.is_(None))
     names: dict[str, str] = {}
     for old, new in connection.execute(query.order_by(c.number)):
+        # A class that was renamed twice maps to its latest name.
         names = {key: new if value == old else value for key, value in names.items()}
         names[old] = new
     return {old: new for old, new in names.items() if old != new}
 
 
 def read_table(connection: Connection, run: str, name: str) -> Any:
+    """Return a table of a run.
+
+    Parameters
+    ----------
+    connection : Connection
+        Connection with an open transaction.
+    run : str
+        Id of the run.
+    name : str
+        Name of the table.
+
+    Returns
+    -------
+    Any
+        The table, or None if the run has no such table.
+    """
     query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
     return connection.scalar(query)
 
 
-# -- Two runs side by side: which labels flipped, and towards whom
+# -- Comparison of two runs: which labels changed, and from which class to which
 
 
 class Comparisons(LabelledPart):
-    """What changed between two runs about the same documents."""
+    """Changes between two runs on the same documents."""
 
     def of(self, earlier: str, later: str) -> dict[str, Any]:
-        """Counts: ``documents``, ``changed``, ``flips`` (``old``, ``new``, ``documents``; most frequent first), and
-        ``classes`` (``class``, ``before``, ``after``, ``gained``, ``lost``).
+        """Count the labels that changed between two runs.
 
-        ``answers`` says how many answers by people there are, and how many of them each run agrees with.
+        Parameters
+        ----------
+        earlier : str
+            Id of the earlier run.
+        later : str
+            Id of the later run.
+
+        Returns
+        -------
+        dict[str, Any]
+            ``documents``, ``changed``, ``flips`` (dicts with ``old``, ``new`` and ``documents``, most frequent first),
+            ``classes`` (dicts with ``class``, ``before``, ``after``, ``gained`` and ``lost``) and ``answers`` (number
+            of people's answers, and how many of them each run agrees with).
+
+        Raises
+        ------
+        UsageError
+            If the runs are not done or label different documents.
         """
         target, renamed = self._check(earlier, later)
         names, before, after = self._codes(earlier, later)
         moved = before != after
+        # Each pair of classes is encoded as one number, so that one pass counts all pairs.
         pairs, counts = np.unique(before[moved].astype(np.int64) * len(names) + after[moved], return_counts=True)
         flips = [
             {"old": names[pair // len(names)], "new": names[pair % len(names)], "documents": int(count)}
@@ -477,8 +809,29 @@ class Comparisons(LabelledPart):
         after: int | None = None,
         limit: int = 50,
     ) -> list[dict[str, Any]]:
-        """Documents whose label changed, in the order of the file: ``document``, ``position``, ``name``, ``text``,
-        ``old``, ``new``, ``old_confidence``, ``new_confidence``; a page of them."""
+        """Return one page of the documents whose label changed, in the order of the file.
+
+        Parameters
+        ----------
+        earlier : str
+            Id of the earlier run.
+        later : str
+            Id of the later run.
+        old : str, optional
+            Only documents with this label in the earlier run.
+        new : str, optional
+            Only documents with this label in the later run.
+        after : int, optional
+            Position of the last document on the previous page.
+        limit : int, default=50
+            Maximum number of rows on the page.
+
+        Returns
+        -------
+        list[dict[str, Any]]
+            Dicts with ``document``, ``position``, ``name``, ``text``, ``old``, ``new``, ``old_confidence`` and
+            ``new_confidence``.
+        """
         after, limit = check_page(after, limit)
         target, _ = self._check(earlier, later)
         names, before, now = self._codes(earlier, later)
@@ -505,7 +858,7 @@ class Comparisons(LabelledPart):
         ]
 
     def _check(self, earlier: str, later: str) -> tuple[str, list[dict[str, str]]]:
-        """What both runs label, and their names for classes that were renamed."""
+        """Return the target of both runs and their renamed classes, or raise an error if they cannot be compared."""
         with self._db.reading() as connection:
             rows = [find_row(connection, RUNS, run) for run in (earlier, later)]
         if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
@@ -513,7 +866,7 @@ class Comparisons(LabelledPart):
         return rows[0].target_id, [row.record.get("class_names", {}) for row in rows]
 
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
-        """Names of the classes of both runs, and the label of every document in each, as places among them."""
+        """Return the class names of both runs, and the index of every document's label in each run."""
         old, new = self._labels.of(earlier), self._labels.of(later)
         names = list(dict.fromkeys([*old.classes, *new.classes]))
         place = {name: i for i, name in enumerate(names)}
@@ -523,6 +876,7 @@ class Comparisons(LabelledPart):
     def _answers(
         self, target: str, renamed: list[dict[str, str]], names: list[str], before: np.ndarray, after: np.ndarray
     ) -> dict[str, int]:
+        """Count people's answers, and how many of them each run agrees with."""
         with self._db.reading() as connection:
             answers = answer_snapshot(connection, target)
         said = {position: label for position, label, drawn, _ in answers if drawn != OF_GROUP}

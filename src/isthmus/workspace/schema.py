@@ -1,7 +1,7 @@
-"""Records, and the tables that hold them. A change here needs a migration; a test compares the two.
+"""Records and the tables that store them. A change here needs a migration; a test compares the two.
 
-A record is a frozen dataclass, and the table it is read from is made from its fields: a field of type
-``ProjectId`` called ``project`` is the column ``project_id``. Tables without a record are written out below.
+A record is a frozen dataclass, and its table is made from its fields: a field of type ``ProjectId`` called
+``project`` is the column ``project_id``. Tables without a record are defined below their neighbours.
 """
 
 from __future__ import annotations
@@ -16,15 +16,16 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
 VIEWER, REVIEWER, OWNER = "viewer", "reviewer", "owner"
-ROLES = (VIEWER, REVIEWER, OWNER)  # each may do what those before it may
+ROLES = (VIEWER, REVIEWER, OWNER)  # each role includes the rights of the roles before it
+# Kinds of collections.
 KINDS = ("source", "target", "extra")
 
 QUEUED, RUNNING, DONE = "queued", "running", "done"
-OPEN, LEASED, ANSWERED = "open", "leased", "done"  # where a document of a queue stands
+OPEN, LEASED, ANSWERED = "open", "leased", "done"  # states of a document in a queue
 FAILED, CANCELLED, INTERRUPTED = "failed", "cancelled", "interrupted"
 ENDED = (DONE, FAILED, CANCELLED, INTERRUPTED)
 
-# Keys and constraints get names that do not depend on the database, so that a migration can speak of them.
+# Keys and constraints get names that do not depend on the database, so that migrations can refer to them.
 METADATA = sa.MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
@@ -36,20 +37,46 @@ METADATA = sa.MetaData(
 
 
 class Moment(TypeDecorator):
-    """A time in UTC; SQLite, which knows no time zones, keeps it as a text that sorts."""
+    """A time in UTC. SQLite has no time zones and stores a text that sorts by time."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:
-        """To the database: always UTC."""
+        """Convert a time to UTC before it is stored.
+
+        Parameters
+        ----------
+        value : datetime or None
+            Time with its time zone, or None.
+        dialect : Any
+            Dialect of the database.
+
+        Returns
+        -------
+        datetime or None
+            Time in UTC.
+        """
         if value is None:
             return None
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
-        """From the database: with its time zone."""
+        """Add the time zone to a time that was read.
+
+        Parameters
+        ----------
+        value : datetime or None
+            Time from the database, or None.
+        dialect : Any
+            Dialect of the database.
+
+        Returns
+        -------
+        datetime or None
+            Time in UTC.
+        """
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
@@ -57,10 +84,10 @@ class Moment(TypeDecorator):
 
 @dataclass(frozen=True)
 class Stored:
-    """How a field of a record is stored, where its Python type does not say it."""
+    """How a field of a record is stored, if its Python type does not determine it."""
 
     type: Any = None
-    to: str = ""  # the table whose row the field names
+    to: str = ""  # name of the table that the field refers to
     server_default: str | None = None
 
 
@@ -74,30 +101,32 @@ FileHash = Annotated[str, Stored(to="files")]
 Hash = Annotated[str, Stored(sa.String(64))]
 Name = Annotated[str, Stored(sa.String(200))]
 FileName = Annotated[str, Stored(sa.String(300))]
-State = Annotated[str, Stored(sa.String(20))]  # a word of a fixed list
+State = Annotated[str, Stored(sa.String(20))]  # one word of a fixed list
 ShortState = Annotated[str, Stored(sa.String(10))]
 BigInt = Annotated[int, Stored(sa.BigInteger())]
-# Grows by one a row: the order of a log, and the key by which it is paged.
+# Increases by one per row: the order of a log, and the key of its pages.
 Number = Annotated[int, Stored(sa.BigInteger().with_variant(sa.Integer, "sqlite"))]
 
 _JSON_OR_NOTHING = sa.JSON(none_as_null=True)
 _TYPES = {str: sa.Text, int: sa.Integer, float: sa.Float, bool: sa.Boolean, datetime: Moment}
-# Texts that are looked up by their beginning: in the order of their letters' codes, in both databases.
+# Both databases sort these texts by code points, so that an index finds texts by their beginning.
 _SORTED = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
-TABLES: dict[type, sa.Table] = {}  # by the record that is read from it
+TABLES: dict[type, sa.Table] = {}  # table by the dataclass of its record
 
 
 def _to(table: str, name: str, *, null: bool = False, key: bool = False) -> sa.Column:
-    """A column that names a row of another table."""
+    """Return a column that refers to a row of another table."""
     kind, column = (sa.String(64), "sha256") if table == "files" else (sa.String(32), "id")
     return sa.Column(name, kind, sa.ForeignKey(f"{table}.{column}"), nullable=null, primary_key=key)
 
 
 def _when(name: str, *, null: bool = False) -> sa.Column:
+    """Return a column for a time."""
     return sa.Column(name, Moment, nullable=null)
 
 
 def _column(name: str, hint: Any, key: tuple[str, ...]) -> sa.Column:
+    """Return the column for a field of a record."""
     options = get_args(hint)
     null = NoneType in options
     if null:
@@ -105,7 +134,7 @@ def _column(name: str, hint: Any, key: tuple[str, ...]) -> sa.Column:
     kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     mark = marks[0] if marks else Stored()
     if mark.to:
-        own_name = mark.to in ("people", "files")  # by the role of the person: created_by, undone_by
+        own_name = mark.to in ("people", "files")  # these names describe the person's part: created_by, undone_by
         return _to(mark.to, name if own_name else f"{name}_id", null=null, key=name in key)
     found = mark.type or _TYPES.get(kind) or (_JSON_OR_NOTHING if null else sa.JSON)
     if name in key:
@@ -116,7 +145,7 @@ def _column(name: str, hint: Any, key: tuple[str, ...]) -> sa.Column:
 def _table(
     name: str, record: type, *more: sa.schema.SchemaItem, key: tuple[str, ...] = ("id",), joined: tuple[str, ...] = ()
 ) -> sa.Table:
-    """The table of a record: a column for each field, but those that a query joins, then columns of no record."""
+    """Create the table of a record: its fields without the joined ones, then columns that the record does not show."""
     hints = get_type_hints(record, include_extras=True)
     own = [_column(part.name, hints[part.name], key) for part in dataclasses.fields(record) if part.name not in joined]
     TABLES[record] = sa.Table(name, METADATA, *own, *more)
@@ -128,7 +157,7 @@ def _table(
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who works here. ``session_key`` changes when every session of theirs should end."""
+    """Somebody with an account. A new ``session_key`` ends all sessions of the person."""
 
     id: Id
     name: Name
@@ -153,7 +182,7 @@ INVITATIONS = sa.Table(
     _when("used_at", null=True),
     _to("people", "used_by", null=True),
 )
-# Sessions that were ended before their time: the hash of each one's key, kept until it would have ended anyway.
+# Sessions that ended early: the hash of each key, stored until the session would have expired.
 ENDED_SESSIONS = sa.Table(
     "ended_sessions",
     METADATA,
@@ -168,7 +197,10 @@ ENDED_SESSIONS = sa.Table(
 
 @dataclass(frozen=True)
 class Project:
-    """Collections, runs and answers that belong together. ``second_reading``: the share of documents that two read."""
+    """Collections, runs and answers that belong together.
+
+    ``second_reading`` is the share of documents that two people read.
+    """
 
     id: Id
     name: Name
@@ -183,7 +215,7 @@ PROJECTS = _table("projects", Project)
 
 @dataclass(frozen=True)
 class Member:
-    """A person in a project, and what they may do there."""
+    """A person in a project, with the person's role."""
 
     person: str
     name: str
@@ -240,7 +272,7 @@ COLLECTIONS = _table(
 
 @dataclass(frozen=True)
 class Document:
-    """One text; ``label`` is the one in its file, if any."""
+    """One text; ``label`` is the label in its file, if any."""
 
     id: Id
     collection: CollectionId
@@ -251,7 +283,7 @@ class Document:
 
 
 DOCUMENTS = _table("documents", Document, sa.UniqueConstraint("collection_id", "position"))
-# Which documents of a collection hold a term: their positions, packed. Both databases search it the same way.
+# Packed positions of the documents that contain a term. Both databases search it in the same way.
 TERMS = sa.Table(
     "terms",
     METADATA,
@@ -270,7 +302,7 @@ TERMS = sa.Table(
 
 @dataclass(frozen=True)
 class Run:
-    """A labelling, or a diagnosis, and what is needed to make it again: ``parameters`` and ``record``."""
+    """A labelling run or a diagnosis; ``parameters`` and ``record`` suffice to repeat it."""
 
     id: Id
     project: ProjectId
@@ -303,7 +335,7 @@ RUN_TABLES = sa.Table(
 
 @dataclass(frozen=True)
 class Prediction:
-    """The label that a run gave a document, and the document's place in the queue."""
+    """The label that a run gave a document, and the document's rank in the queue."""
 
     run: RunId
     document: DocumentId
@@ -317,7 +349,7 @@ class Prediction:
     second_confidence: float
     novel_group: str
     near: list[str]
-    # The queue: the order in which documents are offered, and until when somebody holds one.
+    # The queue: rank, reason, state, and the end of the lease.
     rank: int
     reason: str
     state: ShortState
@@ -330,7 +362,7 @@ PREDICTIONS = _table(
     Prediction,
     _to("people", "leased_to", null=True),
     _when("asked_at", null=True),
-    # How the queue came to offer it: at random, or asked for because it teaches most.
+    # How the queue chose the document: at random, or because its answer teaches most.
     sa.Column("drawn", sa.String(10), server_default="asked", nullable=False),
     sa.Index("ix_predictions_document_id", "document_id", "run_id", unique=True),
     sa.Index("ix_predictions_queue", "run_id", "state", "rank"),
@@ -340,17 +372,17 @@ PREDICTIONS = _table(
 )
 
 
-# What people decided. Rows are never deleted: what was taken back says when and by whom.
+# Decisions of people. No row is deleted: an undone decision records when and by whom it was undone.
 
 
 def _unique_where(name: str, *columns: str, sqlite: str, postgresql: str) -> sa.Index:
-    """At most one row with these columns among those that a condition holds for."""
+    """Return an index that allows one row with the same columns among those that satisfy a condition."""
     return sa.Index(name, *columns, unique=True, sqlite_where=sa.text(sqlite), postgresql_where=sa.text(postgresql))
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The label that a person gave a document. ``current``: it holds now; ``undone_at``: it was taken back."""
+    """The class that a person gave a document; ``current`` answers count, ``undone_at`` ones do not."""
 
     number: Number
     id: Id
@@ -371,7 +403,7 @@ class Answer:
 ANSWERS = _table(
     "answers",
     Answer,
-    sa.Column("token", sa.String(64)),  # of the request that gave it: the same one again adds nothing
+    sa.Column("token", sa.String(64)),  # token of the request; a repeated request adds nothing
     sa.Index("ix_answers_project_id", "project_id", "number"),
     sa.Index("ix_answers_document_id", "document_id", "number"),
     sa.Index("ix_answers_by", "by", "project_id", "number"),
@@ -380,13 +412,13 @@ ANSWERS = _table(
     _unique_where("uq_answers_current", "document_id", sqlite="current = 1", postgresql="current"),
     key=("number",),
 )
-OF_GROUP = "group"  # the kind of an answer that a document got with its whole group: nobody has read it
+OF_GROUP = "group"  # kind of an answer that a document got with its whole group; nobody has read it
 HOW_DRAWN = sa.case((ANSWERS.c.kind == OF_GROUP, OF_GROUP), else_=ANSWERS.c.drawn).label("drawn")
 
 
 @dataclass(frozen=True)
 class Hand:
-    """A file of answers that a machine gave, or somebody without an account: weighed, not believed."""
+    """A file of answers from a machine or from somebody without an account; runs weight them by reliability."""
 
     id: Id
     project: ProjectId
@@ -403,10 +435,10 @@ class Hand:
 HANDS = _table(
     "hands",
     Hand,
-    sa.Column("said", sa.JSON, nullable=False),  # position and label of each
+    sa.Column("said", sa.JSON, nullable=False),  # lists of position and label
     sa.Index("ix_hands_project_id", "project_id", "created_at"),
 )
-# Documents that a second person reads, without the first one's answer, to tell how far people agree.
+# Documents that a second person reads without seeing the first answer, to estimate agreement.
 SECOND_READINGS = sa.Table(
     "second_readings",
     METADATA,
@@ -424,7 +456,7 @@ SECOND_READINGS = sa.Table(
 
 @dataclass(frozen=True)
 class Word:
-    """A word that a person gave to a class."""
+    """A word that a person assigned to a class."""
 
     id: Id
     project: ProjectId
@@ -437,6 +469,7 @@ class Word:
 
 
 def _number() -> sa.Column:
+    """Return the column for the number of a row."""
     return _column("number", Number, ("number",))
 
 
@@ -470,7 +503,7 @@ CLASS_NAMES = sa.Table(
 
 @dataclass(frozen=True)
 class Check:
-    """A random sample of a run, to be labelled without seeing the run's labels."""
+    """A random sample of a run; people label it without seeing the run's labels."""
 
     id: Id
     run: RunId
@@ -502,7 +535,7 @@ CHECKED = sa.Table(
 
 @dataclass(frozen=True)
 class Job:
-    """Work for the worker process. ``progress`` holds ``phase``, ``done`` and ``total``."""
+    """Work for the worker process. ``progress`` contains ``phase``, ``done`` and ``total``."""
 
     id: Id
     kind: State
@@ -524,7 +557,7 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen by itself."""
+        """Whether the job has reached a final state, from which only a person can restart it."""
         return self.state in ENDED
 
 
@@ -539,7 +572,7 @@ JOBS = _table(
 
 @dataclass(frozen=True)
 class Export:
-    """A file that was taken out of the workspace."""
+    """A file that left the workspace."""
 
     id: Id
     project: ProjectId

@@ -1,4 +1,4 @@
-"""The worker: one process that does the jobs, one after the other. ``python -m isthmus.workspace.worker FOLDER``."""
+"""The worker: one process that does one job after the other. ``python -m isthmus.workspace.worker FOLDER``."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ from isthmus.workspace.schema import Job
 from isthmus.workspace.store import DATABASE_VARIABLE, Workspace, open_workspace
 
 _log = logging.getLogger("isthmus.worker")
-_PAUSE = 0.25  # seconds between two looks at the table of jobs
-_AWAY_PAUSE = 1.0  # seconds between two looks whether the database is back
+_PAUSE = 0.25  # seconds between two checks for a queued job
+_AWAY_PAUSE = 1.0  # seconds between two attempts to reach the database again
+# Attempts at a job that loses the database, before a person must resume it.
 _AWAY_ATTEMPTS = 3
-_TELL = 0.5  # seconds between two notes about progress
+_TELL = 0.5  # least number of seconds between two progress reports of one phase
 
 
 class Cancelled(BaseException):
-    """Somebody cancelled the job; a BaseException, so that no method takes it for a failure of its own."""
+    """Raised in a cancelled job; a BaseException, so that no method handles it as an error of its own."""
 
 
 class Stopped(BaseException):
-    """The worker was asked to end."""
+    """Raised when the worker should end."""
 
 
 class _Listener:
-    """Stores progress, not too often, and ends the job when somebody has cancelled it."""
+    """Stores the progress of a job at most twice a second, and ends a cancelled job."""
 
     def __init__(self, workspace: Workspace, job: Job, stopping: Callable[[], bool]):
         self.workspace = workspace
@@ -47,6 +48,7 @@ class _Listener:
         self.since = ""
 
     def __call__(self, event: dict) -> None:
+        """Store a progress report, or raise an exception if the job or the worker should end."""
         if self.stopping():
             raise Stopped
         now = time.monotonic()
@@ -62,7 +64,27 @@ class _Listener:
 
 
 def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda: False) -> Job:
-    """Do one job that was claimed, and write down how it ended."""
+    """Do a claimed job and store its outcome.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Open workspace.
+    job : Job
+        Job to do.
+    stopping : Callable[[], bool], optional
+        Function that returns True when the worker should end.
+
+    Returns
+    -------
+    Job
+        The job in its final state.
+
+    Raises
+    ------
+    Stopped
+        If the worker should end; the job is queued again.
+    """
     _log.info("job %s %s begins, attempt %d", job.id, job.kind, job.attempts)
     began = time.monotonic()
     try:
@@ -77,7 +99,8 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
     except IsthmusError as error:
         if error.code == AWAY:
             return _wait_and_put_back(workspace, job, stopping)
-        sentence = str(error).replace(str(workspace.folder), "the workspace")  # where it lies is nobody's business
+        # Messages must not reveal where the workspace is stored.
+        sentence = str(error).replace(str(workspace.folder), "the workspace")
         job = workspace.jobs.fail(job.id, sentence, error.code)
     except MemoryError:
         job = workspace.jobs.fail(
@@ -91,9 +114,9 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
 
 
 def _wait_and_put_back(workspace: Workspace, job: Job, stopping: Callable[[], bool]) -> Job:
-    """The database went away, or the disk was full, under a job: it goes on when writes are taken again.
+    """Queue a job again when a lost database can be reached again, or when a full disk has space again.
 
-    A job that meets it again and again waits for a person in the end.
+    After three such failures, the job waits for a person.
     """
     _log.error("job %s %s: the database is away or the disk is full", job.id, job.kind)
     while not stopping():
@@ -109,7 +132,7 @@ def _wait_and_put_back(workspace: Workspace, job: Job, stopping: Callable[[], bo
 
 
 def _claim(workspace: Workspace, stopping: Callable[[], bool]) -> Job | None:
-    """The next job; waits while the database is away."""
+    """Return the next job, or None; wait while the database does not answer."""
     said = False
     while not stopping():
         try:
@@ -125,21 +148,27 @@ def _claim(workspace: Workspace, stopping: Callable[[], bool]) -> Job | None:
 
 
 def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[], bool] = lambda: False) -> int:
-    """Do jobs until asked to stop, or until none waits; how many.
+    r"""Do jobs until the worker should stop, or until no job is queued.
 
     Parameters
     ----------
     workspace : Workspace
-    until_idle : bool
-        End when no job waits: for scripts and tests.
-    stopping : callable
-        Asked between jobs and at every step of one.
+        Open workspace.
+    until_idle : bool, default=False
+        Whether to return when no job is queued, for scripts and tests.
+    stopping : callable, optional
+        Function that returns True when the worker should stop; called between jobs and at every step of a job.
+
+    Returns
+    -------
+    int
+        Number of jobs done.
 
     Examples
     --------
     >>> import io, tempfile
     >>> from isthmus.workspace import open_workspace, work
-    >>> table = b"text,label\\nkind staff,staff\\nfast bike,product\\npolite staff,staff\\nslow bike,product\\n"
+    >>> table = b"text,label\nkind staff,staff\nfast bike,product\npolite staff,staff\nslow bike,product\n"
     >>> with tempfile.TemporaryDirectory() as folder, open_workspace(folder) as workspace:
     ...     kim = workspace.people.create("Kim", None)
     ...     project = workspace.projects.create("Dealers", by=kim.id)
@@ -172,10 +201,23 @@ def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[
 
 
 def start_worker(workspace: Workspace, *, log_file: IO[bytes] | None = None) -> subprocess.Popen:
-    """A worker process for a workspace; it ends with the process that started it.
+    """Start a worker process for a workspace; it ends with the process that started it.
 
-    Its log goes to ``log_file``, or to standard error. The address of the database travels in the environment: a
-    command line can be read by every user of a machine.
+    Parameters
+    ----------
+    workspace : Workspace
+        Open workspace.
+    log_file : file, optional
+        Binary file for the worker's log; standard error if omitted.
+
+    Returns
+    -------
+    subprocess.Popen
+        The process.
+
+    Notes
+    -----
+    The environment passes the address of the database, because every user of a machine can read command lines.
 
     Examples
     --------
@@ -191,7 +233,17 @@ def start_worker(workspace: Workspace, *, log_file: IO[bytes] | None = None) -> 
 
 
 def stop_worker(process: subprocess.Popen, patience: float = 10.0) -> None:
-    """End a worker: it puts its job back and leaves; one that does not listen is killed, and its job goes on later."""
+    """End a worker process.
+
+    The worker queues its job again. If it does not end in time, it is killed, and its job restarts later.
+
+    Parameters
+    ----------
+    process : subprocess.Popen
+        Process that :func:`start_worker` returned.
+    patience : float, default=10.0
+        Seconds to wait before the process is killed.
+    """
     if process.poll() is None:
         process.terminate()
         try:
@@ -202,6 +254,13 @@ def stop_worker(process: subprocess.Popen, patience: float = 10.0) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
+    """Run a worker from the command line until a signal or the end of its parent.
+
+    Parameters
+    ----------
+    arguments : list[str], optional
+        Arguments of the command; those of the process if omitted.
+    """
     parser = argparse.ArgumentParser(prog="isthmus.workspace.worker")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--parent", type=int, help="end when this process has ended")
@@ -213,6 +272,7 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(number, lambda given, frame: stop.append(given))
 
     def stopping() -> bool:
+        """Return whether a signal has arrived or the parent process has ended."""
         return bool(stop) or options.parent not in (None, os.getppid())
 
     with open_workspace(options.folder, os.environ.get(DATABASE_VARIABLE), create=False) as workspace:

@@ -1,4 +1,4 @@
-"""Run by Alembic inside a transaction that the workspace has opened."""
+"""Alembic runs this module inside a transaction that the workspace has opened."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""The first form of the tables, as SQL: what was made once stays as it was, whatever the library calls it later."""
+"""The first form of the tables, as SQL. Later changes of the schema never change this migration."""
 
 from alembic import op
 
@@ -21,7 +21,7 @@ _WORDS = {
         "holds": "current",
     },
 }
-# Words in braces differ between the databases.
+# The databases differ in the types in braces.
 _TABLES = """
 CREATE TABLE files (
     sha256 VARCHAR(64) NOT NULL,
@@ -426,7 +426,7 @@ CREATE INDEX ix_hands_project_id ON hands (project_id, created_at);
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     for statement in _TABLES.format_map(_WORDS[op.get_context().dialect.name]).split(";\n"):
         if statement.strip():
             op.execute(statement)
