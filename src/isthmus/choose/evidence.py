@@ -1,15 +1,16 @@
-"""Evidence about labels of the target, without a single true one.
+"""Collect evidence about labels of the target, without a single true label.
 
-Two questions are put to every set of labels, both through one plain linear classifier on tf-idf rows:
+A linear classifier on tf-idf rows answers two questions about any set of labels:
 
-* *Learnability*: trained on one part of the labelled target, how much of the labels does it repeat on the rest? Labels
-  that follow the classes should be about as learnable in the target as the true labels are in the source. Much less:
-  the labels are noisy. Much more: they follow some other, easier division of the target (its subjects instead of its
-  verdicts, say).
-* *Reverse accuracy*: trained on the labelled target, how well does it label the source? (Reverse validation.)
+* *Learnability*: a classifier is trained on one part of the labelled target. How much of the labels does it repeat on
+the rest? Labels that follow the classes should be about as learnable in the target as the true labels in the source.
+Much less learnable labels are noisy. Much more learnable labels follow another, easier division of the target (for
+example its subjects instead of its verdicts).
+* *Reverse accuracy*: a classifier is trained on the labelled target. How well does it label the source? (Reverse
+validation.)
 
-Learnability is counted as information, not as accuracy: nearly all labels in one class are repeated with high accuracy
-and hold next to nothing. For the same reason reverse accuracy is averaged over classes.
+Learnability is measured as information, not as accuracy: if nearly all labels are one class, they are repeated with
+high accuracy and contain hardly any information. For the same reason, reverse accuracy is averaged over classes.
 """
 
 from __future__ import annotations
@@ -31,34 +32,34 @@ from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift.novelty import Novelty, Pair, compare_pair, find_novel_groups, simulate_on_source
 
-SAMPLE = 2_000  # documents of each side that are looked at
-FOLDS = 3
-FEWEST = 30  # documents of a side below which nothing can be said
-DRAWS = 200  # resamplings behind a spread
-CHANCE = 1e-3  # as likely as this by chance alone, labels count as not learnable
+SAMPLE = 2_000  # documents of each side that are evaluated; larger sides are sampled
+FOLDS = 3  # folds of the cross-validation
+FEWEST = 30  # documents; with fewer on a side there is no evidence
+DRAWS = 200  # resamplings from which the spread of a score is computed
+CHANCE = 1e-3  # probability under chance below which labels count as learnable
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known about one method's labels for the target.
+    """Evidence about one method's labels for the target.
 
     Attributes
     ----------
     learnability : float
-        Share of the labels' information that a plain classifier repeats on documents it has not seen.
+        Share of the labels' information that a linear classifier repeats on held-out documents.
     source_learnability : float
-        The same for the true labels within the source.
+        The same share for the true labels of the source.
     reverse_accuracy : float
-        Accuracy on the source, averaged over its classes, of a plain classifier trained on the labelled target.
+        Accuracy on the source, averaged over its classes, of a linear classifier trained on the labelled target.
     cv_accuracy : float
-        Share of labels that are repeated on documents not seen: learnability as an accuracy.
+        Share of labels that are repeated on held-out documents: learnability as an accuracy.
     tables : tuple of ndarray
-        The counts behind these figures, labels by answers: within the target, within the source, and from
-        target to source.
+        The counts behind these figures, labels × predictions: within the target, within the source, and from target to
+        source.
     even : Evidence or None
-        The same on texts thinned to equal length, where source and target differ much in length.
+        The same evidence on texts thinned to equal length, if source and target differ much in length.
     others : dict of str to Evidence
-        The same in views of vectors.
+        Evidence from the embedding views.
     """
 
     learnability: float
@@ -71,37 +72,56 @@ class Evidence:
 
     @classmethod
     def from_tables(cls, target: np.ndarray, source: np.ndarray, back: np.ndarray) -> Evidence:
+        """Compute the figures from the three tables of counts.
+
+        Parameters
+        ----------
+        target, source, back : ndarray of shape (..., n_classes, n_classes)
+            Labels × predictions within the target, within the source, and from target to source.
+
+        Returns
+        -------
+        Evidence
+        """
         repeated = np.trace(target, axis1=-2, axis2=-1) / np.maximum(1, target.sum(axis=(-2, -1)))
         cv_accuracy = float(repeated) if target.ndim == 2 else repeated
         return cls(information(target), information(source), class_accuracy(back), cv_accuracy, (target, source, back))
 
     @property
     def views(self) -> list[Evidence]:
-        """Evidence in every view: words (at equal length), and vectors where there are some."""
+        """Evidence in every view: words (at equal length), and vectors if available."""
         return [self.even or self, *self.others.values()]
 
     @property
     def learned(self) -> bool:
-        """Whether the labels can be learned within the target in any view; True where no counts say otherwise."""
+        """Whether the labels can be learned within the target in any view; True without counts."""
         return self._follows(0)
 
     @property
     def source_learned(self) -> bool:
-        """The same for the source's labels."""
+        """Whether the source's labels can be learned within the source in any view; True without counts."""
         return self._follows(1)
 
     @property
     def leads_back(self) -> bool:
-        """Whether a classifier trained on the labels tells the source's classes apart in any view."""
+        """Whether a classifier trained on the labels distinguishes the source's classes; True without counts."""
         return self._follows(2)
 
     def _follows(self, table: int) -> bool:
         return not self.tables or any(beyond_chance(found.tables[table]) for found in (self, *self.others.values()))
 
     def redraw(self, rng: np.random.Generator, n_draws: int) -> Evidence:
-        """The same evidence on random draws of as many documents, with replacement: each figure an array of draws.
+        """Return the same evidence on random draws of as many documents, with replacement.
 
-        As it is without counts.
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        n_draws : int
+
+        Returns
+        -------
+        Evidence
+            Each figure is an array of shape (n_draws,). Evidence without counts is returned unchanged.
         """
         if not self.tables:
             return self
@@ -117,9 +137,16 @@ class Evidence:
 
 
 def information(counts: np.ndarray) -> Any:
-    """Mutual information of rows and columns as a share of the rows' entropy; 0 where all rows are one.
+    """Return the mutual information of rows and columns as a share of the rows' entropy.
 
-    Leading axes stack tables: then one figure per table.
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_labels, n_predictions)
+
+    Returns
+    -------
+    float or ndarray
+        One figure per table; 0 if all documents are in one row.
     """
     counts = np.asarray(counts, dtype=float)
     joint = counts / np.maximum(1.0, counts.sum(axis=(-2, -1), keepdims=True))
@@ -130,11 +157,19 @@ def information(counts: np.ndarray) -> Any:
 
 
 def beyond_chance(counts: np.ndarray) -> bool:
-    """Whether answers follow labels more than chance would have it, or repeat more of them.
+    """Decide whether predictions depend on labels, or repeat more of them, than chance would explain.
 
-    The first by a likelihood-ratio test. With many classes and few documents it sees next to nothing, as every pair of
-    a label and an answer counts for itself: so the repeated labels are also compared with those that rows and columns
-    of these sizes share by chance (binomial test).
+    The first test is a likelihood-ratio test. With many classes and few documents it has little power, because it has a
+    degree of freedom for every pair of a label and a prediction. A binomial test therefore compares the number of
+    repeated labels with the number expected by chance for rows and columns of these sizes.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_labels, n_predictions)
+
+    Returns
+    -------
+    bool
     """
     rows, columns = counts.sum(axis=1), counts.sum(axis=0)
     freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
@@ -149,7 +184,17 @@ def beyond_chance(counts: np.ndarray) -> bool:
 
 
 def class_accuracy(counts: np.ndarray) -> Any:
-    """Share of right answers, averaged over the rows that have any documents; tables may be stacked."""
+    """Return the share of right predictions, averaged over the rows that contain documents.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., n_classes, n_classes)
+
+    Returns
+    -------
+    float or ndarray
+        One figure per table.
+    """
     counts = np.asarray(counts, dtype=float)
     totals = counts.sum(axis=-1)
     right = np.diagonal(counts, axis1=-2, axis2=-1) / np.maximum(totals, 1.0)
@@ -158,23 +203,24 @@ def class_accuracy(counts: np.ndarray) -> Any:
 
 
 class LabelScorer:
-    """Puts the two questions to any labels of one pair of collections; rows are made once.
+    """Compute the evidence about any labels of one pair of collections.
 
-    Of texts that occur several times one is looked at: a copy would be learned by heart, not from its words.
+    The rows are computed once. Of texts that occur several times only one is used, because a classifier would learn a
+    copy by heart, not from its words.
 
     Parameters
     ----------
     source_texts, source_labels, target_texts : sequences
-        Source texts without a label are left out by the caller.
+        Every source text has a label.
     analyzer, min_df, language
-        As for :class:`isthmus.features.TextVectorizer`.
+        See :class:`isthmus.features.TextVectorizer`.
     views : mapping of str to View, optional
-        Vectors of all these texts; labels are judged in each of these views too.
+        Vectors of all these texts; labels are also judged in each of these views.
     random_state : int or None
-        For the sample of large collections.
+        Seed of the samples of large collections.
     target_numbers : ndarray of int, optional
-        Where the texts (and ``views``) are sorted by content already: number of each target text in the caller's order.
-        Labels are then scored in that order.
+        For texts (and ``views``) that are sorted by content already: the number of each target text in the caller's
+        order. Labels are then given in the caller's order.
 
     Examples
     --------
@@ -198,7 +244,8 @@ class LabelScorer:
         random_state: int | None = 0,
         target_numbers: np.ndarray | None = None,
     ):
-        # By content, so that neither samples nor folds, nor which of two equal texts is kept, follow the rows' order.
+        # Rows are sorted by content, so that samples, folds and the choice between equal texts do not depend on the
+        # caller's order.
         labels = np.array([str(label) for label in source_labels], dtype=object)
         if target_numbers is None:
             source = content_order(source_texts, label_ranks(labels, np.ones(len(labels), bool)))
@@ -233,13 +280,29 @@ class LabelScorer:
             self.others[name] = DenseView(rows[0], self.source_labels, rows[1])
 
     def without_groups_of(self, labels: np.ndarray, classes: Sequence) -> LabelScorer:
-        """The same where documents labelled with some classes, which the source lacks, belong to no new group."""
+        """Return a scorer whose new groups exclude documents that are labelled with some classes.
+
+        Parameters
+        ----------
+        labels : ndarray of shape (n_target,)
+        classes : sequence
+            Classes that the source lacks.
+
+        Returns
+        -------
+        LabelScorer
+        """
         found = copy(self)
         found.novelty = self.novelty.without(np.isin(labels[self.target], classes))
         return found
 
     def bare(self) -> LabelScorer:
-        """The same without its views of vectors, and without what was found in them."""
+        """Return a scorer without the views of vectors, and without results that were computed from them.
+
+        Returns
+        -------
+        LabelScorer
+        """
         found = object.__new__(LabelScorer)
         vars(found).update({name: vars(self)[name] for name in ("source", "target", "source_labels", "words", "even")})
         found.others = {}
@@ -247,7 +310,7 @@ class LabelScorer:
 
     @cached_property
     def pair(self) -> Pair:
-        """The two collections in one space."""
+        """Both collections in one space."""
         view = self.others.get("vectors")
         vectors = None if view is None else (view.source.rows, view.target.rows)
         return compare_pair(self.words.source_rows, self.source_labels, self.words.target_rows, vectors=vectors)
@@ -259,7 +322,7 @@ class LabelScorer:
 
     @cached_property
     def simulated_recall(self) -> dict[str, float] | None:
-        """What the search for new groups finds where the truth is known: in the source."""
+        """Result of the search for new groups in the source, where the truth is known."""
         names = self.words.vectorizer.get_feature_names_out()
         return simulate_on_source(self.words.source_rows, self.source_labels, names)
 
@@ -270,12 +333,22 @@ class LabelScorer:
 
     @cached_property
     def plain_labels(self) -> list[np.ndarray]:
-        """Labels of the target by four plain methods: linear, naive Bayes, settled at the classes, ridge."""
+        """Labels of the target by four simple methods: linear, naive Bayes, clustering around the classes, ridge."""
         ridge = self.space.source.answer(self.source_labels, self.space.target.rows)
         return [*(self.pair.classes[codes] for codes in self.pair.plain_codes), ridge]
 
     def score(self, target_labels: Sequence | np.ndarray) -> Evidence:
-        """Evidence about one label per target text."""
+        """Compute the evidence about labels.
+
+        Parameters
+        ----------
+        target_labels : sequence
+            One label per target text.
+
+        Returns
+        -------
+        Evidence
+        """
         labels = np.array([str(target_labels[i]) for i in self.target])
         return replace(
             Evidence.from_tables(*self.words.tables(labels)),
@@ -285,7 +358,7 @@ class LabelScorer:
 
 
 class WordView(JudgedView):
-    """The two questions by a linear SVM on tf-idf rows."""
+    """Judge labels by a linear SVM on tf-idf rows."""
 
     def __init__(self, source: list[str], target: list[str], source_labels: np.ndarray, **settings):
         self.vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, **settings)
@@ -294,7 +367,7 @@ class WordView(JudgedView):
         self.source_labels = source_labels
         codes = np.unique(source_labels, return_inverse=True)[1]
         counts = np.bincount(codes)
-        # By a learner that has not seen the document. The guard and labelled words are compared with them, too.
+        # Out-of-fold decisions. The guard and the labelled words are compared with them, too.
         self.source_decisions: np.ndarray | None = None
         if len(counts) > 1 and counts.min() >= FOLDS:
             self.source_decisions = held_out_decisions(self.source_rows, codes)
@@ -303,19 +376,39 @@ class WordView(JudgedView):
             self.source_table = cross_validated(self.source_rows, codes)
 
     def held_out(self, target: np.ndarray) -> np.ndarray:
+        """Count the target's labels by the out-of-fold predictions of a linear SVM."""
         return cross_validated(self.target_rows, target)
 
     def answer(self, target: np.ndarray) -> np.ndarray:
+        """Predict the source's labels with a linear SVM trained on the labelled target."""
         return plain_learner().fit(self.target_rows, target).predict(self.source_rows)
 
 
 def plain_learner() -> LinearSVC:
+    """Return the linear classifier that judges labels.
+
+    Returns
+    -------
+    LinearSVC
+    """
     return LinearSVC(C=0.5, random_state=0)
 
 
 def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
+    """Count labels by out-of-fold predictions.
+
+    Parameters
+    ----------
+    rows : CSR matrix of shape (n_documents, n_words)
+    labels : ndarray of shape (n_documents,)
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_classes)
+        One cell if fewer than two classes have enough documents.
+    """
     codes = np.unique(labels, return_inverse=True)[1]
-    usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two cannot be held out
+    usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two documents cannot be held out
     if len(np.unique(codes[usable])) < 2:
         return np.array([[len(codes)]])
     rows, codes = rows if usable.all() else rows[usable], np.unique(codes[usable], return_inverse=True)[1]
@@ -323,7 +416,18 @@ def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
 
 
 def held_out_decisions(rows, codes: np.ndarray) -> np.ndarray:
-    """Decision values by a learner that has not seen the document; one number each for two classes."""
+    """Return out-of-fold decision values.
+
+    Parameters
+    ----------
+    rows : CSR matrix of shape (n_documents, n_words)
+    codes : ndarray of int, shape (n_documents,)
+
+    Returns
+    -------
+    ndarray of shape (n_documents,) or (n_documents, n_classes)
+        One value per document for two classes.
+    """
     n_classes = int(codes.max()) + 1
     found = np.empty(len(codes) if n_classes == 2 else (len(codes), n_classes))
     for train, test in StratifiedKFold(FOLDS, shuffle=True, random_state=0).split(codes, codes):
@@ -343,4 +447,16 @@ def _distinct(texts: Sequence[str], order: np.ndarray) -> np.ndarray:
 
 
 def draw_rows(rows: np.ndarray, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Sample at most ``size`` rows; their order does not change.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+    size : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of int
+    """
     return rows if len(rows) <= size else rows[np.sort(rng.choice(len(rows), size, replace=False))]

@@ -1,4 +1,4 @@
-"""What answers will bring, before they are given: how far the list to review shrinks, how right the whole will be."""
+"""Forecast how answers will shorten the review list and raise the accuracy, before anyone gives them."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from isthmus._math.samples import two_sided_z
 from isthmus._utils import plural, spell_time
 from isthmus.choose.guaranteed import reading_minutes
 
-# Of the mistakes that are left, answers teach away this share of n / (n + 25); and an accuracy measured by answers of
-# any kind has this standard error beyond chance. Set on development pairs: docs/measured/trust.md.
+# LEARNED, HALF: n answers teach the model to avoid the share LEARNED · n / (n + HALF) of the remaining mistakes. OFF:
+# standard error of a measured accuracy in addition to the sampling error. Fitted on development pairs; see
+# docs/measured/trust.md.
 LEARNED, HALF, OFF = 0.3, 25, 0.02
-_EDGE = 1e-6
+_EDGE = 1e-6  # smallest distance of a confidence from 0 and 1
 
 
 class AnswerForecast(NamedTuple):
-    """What answers to so many documents should bring: the list to review, and the share of right labels, then."""
+    """Expected review list and expected share of right labels after a number of answers."""
 
     answers: int
     minutes: int
@@ -31,6 +32,7 @@ class AnswerForecast(NamedTuple):
     right: float
 
     def __str__(self) -> str:
+        """Return the forecast as a sentence."""
         verb = "shrink" if self.then < self.now else "change"
         shrinks = f"The list to review should {verb} from {self.now:,} to about {self.then:,}"
         shrinks = shrinks if self.now else "Nothing is left to review"
@@ -49,12 +51,28 @@ def forecast_answers(
     *,
     given: Sequence[int] = (),
 ) -> AnswerForecast:
-    """What a person's answers to these documents should bring, from the confidences alone.
+    """Forecast the effect of answers to some documents from the confidences only.
 
-    Answered documents are right and leave the list; the others lose part of their mistakes, because the model learns.
-    The documents that then pass are decided as in :meth:`isthmus.api.result.LabelResult.teach`: at the low end of an
-    interval that so many answers leave. ``texts``, one per document or those of ``rows`` by number, give the reading
-    time; ``given`` are documents that were answered already but not yet learned from.
+    Answered documents are right and leave the list. The others lose part of their mistakes, because the model learns.
+    :meth:`isthmus.api.result.LabelResult.teach` decides in the same way which documents then pass: at the low end of an
+    interval whose width depends on the number of answers.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+    needs_review : array-like of bool, shape (n_documents,)
+    rows : sequence of int
+        Documents that will be answered.
+    budget : float
+        Share of wrong labels that is tolerated.
+    texts : sequence of str or mapping of int to str
+        All texts, or those of ``rows`` by number; they determine the reading time.
+    given : sequence of int
+        Documents that were answered already, but not yet learned.
+
+    Returns
+    -------
+    AnswerForecast
     """
     sure = np.clip(np.asarray(confidence, dtype=float), _EDGE, 1 - _EDGE)
     review = np.asarray(needs_review, dtype=bool)
@@ -80,6 +98,6 @@ def forecast_answers(
 
 
 def _shifted(shares: np.ndarray, mean: float) -> np.ndarray:
-    """The shares moved by one number of log-odds to the given mean."""
+    """Shift the log-odds of the shares by one number, such that their mean has the given value."""
     log_odds = logit(shares)
     return expit(log_odds + brentq(lambda shift: float(expit(log_odds + shift).mean()) - mean, -30, 30))

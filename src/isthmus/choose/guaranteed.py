@@ -1,9 +1,9 @@
-"""How many labels may pass unread with a guarantee, from documents that were read at random, and which to read for it.
+"""Find the labels that may pass unread with a guarantee, and the documents to read at random for it.
 
-Documents are ranked by confidence; the sets that may pass are the surest so many. Which sets are asked, and in which
-order, is fixed before any answer is known, so that answers decide about each set only whether it holds. Evidence is an
-e-value for documents drawn without replacement (:func:`isthmus._math.samples.budget_evidence`), and e-values may be
-looked at after every answer: reading may stop, or go on, at any time.
+Documents are ranked by confidence; each set that may pass consists of the most confident documents. The sets and their
+order are fixed before any answer is known, so answers decide only whether a set fulfils the budget. The evidence is an
+e-value for documents drawn without replacement (:func:`isthmus._math.samples.budget_evidence`). E-values may be
+inspected after every answer: reading may stop, or continue, at any time.
 """
 
 from __future__ import annotations
@@ -21,32 +21,46 @@ from isthmus._utils import plural, spell_time
 from isthmus.choose.sampling import draw_sample
 from isthmus.exceptions import DataError, UsageError
 
-CONFIDENCE_LEVEL = 0.95
-RUNGS = 40  # sets from none to all
-NOMINAL = 120  # documents that a person is assumed to read when the sets are chosen
-SHIFTS = np.linspace(-3.0, 3.0, 25)  # how far true log-odds may lie from the confidences'
-UNKNOWN = 1.0  # standard deviation of that where no accuracy was estimated
-PLAYED = 100  # readings behind one figure of a forecast
-STEPS = (25, 50, 100, 150, 200, 400)  # further documents that a forecast speaks of
-LOOK = 100  # documents that show how many labels are right where none is marked for review
+CONFIDENCE_LEVEL = 0.95  # probability that the guarantee holds
+RUNGS = 40  # number of sets from no document to all documents
+NOMINAL = 120  # documents that an annotator is assumed to read when the sets are chosen
+SHIFTS = np.linspace(-3.0, 3.0, 25)  # possible differences between the true log-odds and those of the confidences
+UNKNOWN = 1.0  # standard deviation of these differences if no accuracy was estimated
+PLAYED = 100  # simulated readings behind one figure of a forecast
+STEPS = (25, 50, 100, 150, 200, 400)  # numbers of additional documents in a forecast
+LOOK = 100  # documents to read at random if no label is marked for review
 _FRAMES = 8  # frames that are compared for the next draw
-_POINTS = 1_000  # documents by which the confidences are remembered
-_EDGE = 1e-4
-_LONGEST = 2_000  # signs of a text that are read before it is labelled
+_POINTS = 1_000  # documents at which the confidences are sampled
+_EDGE = 1e-4  # smallest distance of a confidence from 0 and 1
+_LONGEST = 2_000  # characters of a text that an annotator reads before the decision
 
 
 @dataclass(frozen=True)
 class Belief:
-    """What is believed about labels before the guarantee: how far their true log-odds lie from the confidences'."""
+    """Prior about the labels: how far their true log-odds differ from those of the confidences."""
 
-    size: int  # documents that may pass
-    log_odds: np.ndarray  # of these documents, or of evenly spaced ones, the surest first
-    weights: np.ndarray  # how likely each of SHIFTS is
+    size: int  # number of documents that may pass
+    log_odds: np.ndarray  # log-odds of these documents, or of evenly spaced ones, the most confident first
+    weights: np.ndarray  # probability of each of SHIFTS
 
     @classmethod
     def of(cls, confidence: np.ndarray, expected: AccuracyEstimate | None = None) -> Belief:
+        """Return the prior from confidences and the expected accuracy.
+
+        Parameters
+        ----------
+        confidence : ndarray of shape (n_documents,)
+            The most confident document first.
+        expected : AccuracyEstimate, optional
+            Its interval determines the spread of the shifts.
+
+        Returns
+        -------
+        Belief
+        """
         spread = UNKNOWN
         if expected is not None and expected.estimate is not None:
+            # The interval covers 90%, which is 1.645 standard deviations on either side.
             spread = max(0.1, float(clipped_logit(expected.high) - clipped_logit(expected.low)) / (2 * 1.645))
         weights = np.exp(-0.5 * (SHIFTS / spread) ** 2)
         places = np.linspace(0, len(confidence) - 1, min(len(confidence), _POINTS)).round().astype(int)
@@ -54,12 +68,32 @@ class Belief:
         return cls(len(confidence), log_odds, weights / weights.sum())
 
     def errors(self, sizes: np.ndarray) -> np.ndarray:
-        """Share wrong among the surest so many, one row per shift."""
+        """Return the expected share of wrong labels in each set.
+
+        Parameters
+        ----------
+        sizes : ndarray of int, shape (n_sets,)
+
+        Returns
+        -------
+        ndarray of shape (n_shifts, n_sets)
+        """
         wrong = np.cumsum(expit(-(self.log_odds[None] + SHIFTS[:, None])), axis=1)
         places = np.clip(np.round(sizes * len(self.log_odds) / self.size).astype(int), 1, None)
         return wrong[:, places - 1] / places
 
     def after(self, confidence: np.ndarray, right: np.ndarray) -> Belief:
+        """Return the posterior after some documents were read.
+
+        Parameters
+        ----------
+        confidence : ndarray of shape (n_read,)
+        right : ndarray of bool, shape (n_read,)
+
+        Returns
+        -------
+        Belief
+        """
         log_odds = logit(np.clip(confidence, _EDGE, 1 - _EDGE))[None] + SHIFTS[:, None]
         logs = np.log(self.weights) + np.where(right[None], log_expit(log_odds), log_expit(-log_odds)).sum(axis=1)
         weights = np.exp(logs - logs.max())
@@ -67,14 +101,14 @@ class Belief:
 
 
 class Ladder(NamedTuple):
-    """The sets that are asked, from small to large, and the error probability that is each one's own."""
+    """The sets that are tested, from small to large, and the initial error probability of each set."""
 
     sizes: np.ndarray
     own: np.ndarray
 
 
 class Reading(NamedTuple):
-    """Per set of a ladder, documents read and wrong ones among them; and the frame of the draw."""
+    """Number of documents read and wrong labels per set of a ladder, and the frame of the draw."""
 
     n: np.ndarray
     wrong: np.ndarray
@@ -86,21 +120,21 @@ class Reading(NamedTuple):
 class Guarantee:
     """The labels that may pass unread: at most ``budget`` of them are wrong, with ``confidence_level``.
 
-    Labels that were read and found wrong do not count among them: they are known.
+    Labels that were read and found wrong do not count, because they are known.
 
     Attributes
     ----------
     budget, confidence_level : float
-    passes : ndarray of bool
-        Per document, whether it is in the set of labels that may pass.
+    passes : ndarray of bool, shape (n_documents,)
+        Whether each document is in the set of labels that may pass.
     eligible : int
         Documents that could pass: neither answered before, nor in a new group.
     read, wrong : int
-        Documents that were read, and how many of their labels are wrong.
+        Documents that were read, and wrong labels among them.
     more : list of dict
-        ``read`` (documents more) and ``documents`` (that may pass then, as things look now).
+        ``read`` (additional documents) and ``documents`` (that will then pass, according to the forecast).
     among : int
-        The number of surest documents from which those read were drawn.
+        Number of most confident documents from which the documents to read were drawn.
     unread : int
         Labels of the set that nobody read.
     """
@@ -121,17 +155,23 @@ class Guarantee:
         return int(np.count_nonzero(self.passes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the documents, ready for JSON."""
+        """Return the guarantee without the documents, ready for JSON.
+
+        Returns
+        -------
+        dict
+        """
         names = ("budget", "confidence_level", "documents", "unread", "eligible", "among", "read", "wrong", "more")
         return {name: getattr(self, name) for name in names}
 
     @property
     def next_step(self) -> dict | None:
-        """The fewest further documents that let a tenth more pass; None where reading would change little."""
+        """The fewest additional documents with which a tenth more labels pass; None if reading would change little."""
         worth = 1.1 * max(self.documents, 1)
         return next((row for row in self.more if row["documents"] > worth), None)
 
     def __str__(self) -> str:
+        """Return the guarantee and the next step as a sentence."""
         wrong = f"at most {100 * self.budget:g} %"
         sure = f"with {100 * self.confidence_level:g} % confidence"
         first = f"guaranteed: no label yet ({wrong} wrong, {sure})"
@@ -156,12 +196,12 @@ def guarantee(
     expected: AccuracyEstimate | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Guarantee:
-    """The largest set of labels of which, with 95 % confidence, at most ``budget`` is wrong.
+    """Find the largest set of labels of which, with 95% confidence, at most ``budget`` is wrong.
 
     Parameters
     ----------
     confidence : array-like of shape (n_documents,)
-        Ranks the documents. It need not be right: a confidence that says nothing lets fewer pass.
+        Ranks the documents. It need not be correct: with an uninformative confidence fewer labels pass.
     rows : array-like of int
         Documents that were drawn at random and read, numbered from 0.
     right : array-like of bool
@@ -169,12 +209,21 @@ def guarantee(
     budget : float
         Share of wrong labels that is tolerated.
     among : int, optional
-        The number of surest eligible documents from which they were drawn; all if omitted.
+        Number of most confident eligible documents from which the rows were drawn; all if omitted.
     eligible : array-like of bool, optional
-        Which documents may pass; all if omitted. Rows that are not among them are left out.
+        Documents that may pass; all if omitted. Other rows are ignored.
     expected : AccuracyEstimate, optional
-        What was expected. It decides which sets are asked, and the forecast; never whether a set holds.
+        The expected accuracy. It determines the sets that are tested and the forecast, but not whether a set passes.
     confidence_level : float, default=0.95
+
+    Returns
+    -------
+    Guarantee
+
+    Raises
+    ------
+    DataError
+        If the rows were not drawn from the ``among`` most confident documents.
 
     See Also
     --------
@@ -182,9 +231,10 @@ def guarantee(
 
     Notes
     -----
-    Sets are asked from the smallest up (the fallback procedure of Wiens, *Pharmaceutical Statistics* 2, 2003): the
-    error probability belongs to a few sets at first, and one that holds hands its own on to the next. The chance that
-    a set which is said to hold does not is at most 1 − ``confidence_level``, whenever one stops.
+    Sets are tested from the smallest to the largest (the fallback procedure of Wiens, *Pharmaceutical Statistics* 2,
+    2003). The error probability is first divided among a few sets, and a set that passes transfers its share to the
+    next set. The probability that a reported set exceeds the budget is at most 1 − ``confidence_level``, whenever
+    reading stops.
 
     Examples
     --------
@@ -200,6 +250,7 @@ def guarantee(
     confidence = np.asarray(confidence, dtype=float)
     order, rank = rank_documents(confidence, eligible)
     rows, right = np.asarray(rows, dtype=int), np.asarray(right, dtype=bool)
+    # Documents that may not pass have the largest rank.
     kept = rank[rows] < len(order)
     rows, right = rows[kept], right[kept]
     frame = len(order) if among is None else among
@@ -220,6 +271,16 @@ def guarantee(
 
 
 def another_labelling(among: int) -> DataError:
+    """Return the error for a sample that was drawn for another result.
+
+    Parameters
+    ----------
+    among : int
+
+    Returns
+    -------
+    DataError
+    """
     return DataError(
         f"The sample was drawn from the {among:,} surest documents of another labelling; give the one it was drawn "
         "from.",
@@ -228,12 +289,35 @@ def another_labelling(among: int) -> DataError:
 
 
 def check_budget(budget: float) -> None:
+    """Refuse a budget outside 0 to 1.
+
+    Parameters
+    ----------
+    budget : float
+
+    Raises
+    ------
+    UsageError
+    """
     if not 0 < budget < 1:
         raise UsageError(f"budget is {budget}; give a share between 0 and 1, such as 0.1.", code="bad-parameter")
 
 
 def rank_documents(confidence: np.ndarray, eligible: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Documents that may pass from the surest down, and the place of every document among them (beyond: none)."""
+    """Rank the documents that may pass by confidence.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n_documents,)
+    eligible : array-like of bool, optional
+
+    Returns
+    -------
+    order : ndarray of int
+        Documents that may pass, the most confident first.
+    rank : ndarray of int, shape (n_documents,)
+        Position of every document in ``order``; ``n_documents`` for a document that may not pass.
+    """
     order = np.argsort(-confidence, kind="stable")
     if eligible is not None:
         order = order[np.asarray(eligible, dtype=bool)[order]]
@@ -243,11 +327,21 @@ def rank_documents(confidence: np.ndarray, eligible: Any = None) -> tuple[np.nda
 
 
 def make_ladder(belief: Belief, budget: float, level: float = CONFIDENCE_LEVEL) -> Ladder:
-    """The sets to ask; nothing here depends on an answer.
+    """Return the sets to test; they do not depend on any answer.
 
-    Half of the error probability belongs to the set from which most is to be expected (:func:`best_set`), a quarter to
-    one half as large, from which the sets begin, and a quarter to sets twice, four times as large, and so on to all
-    documents, for the case that the labels are much better than was expected.
+    Half of the error probability belongs to the set with the largest expected number of passing labels
+    (:func:`best_set`). A quarter belongs to the smallest set, which has half this size. The last quarter is divided
+    among sets of two times, four times … this size, up to all documents, in case the labels are much better than
+    expected.
+
+    Parameters
+    ----------
+    belief : Belief
+    budget, level : float
+
+    Returns
+    -------
+    Ladder
     """
     even = np.unique(np.linspace(belief.size / RUNGS, belief.size, RUNGS).round().astype(int).clip(1))
     anchor = best_set(belief, budget, even, NOMINAL, level)
@@ -261,11 +355,25 @@ def make_ladder(belief: Belief, budget: float, level: float = CONFIDENCE_LEVEL) 
 
 
 def best_set(belief: Belief, budget: float, sizes: np.ndarray, reading: int, level: float = CONFIDENCE_LEVEL) -> int:
-    """The set of which most labels can be expected to pass after so much reading in it."""
+    """Return the size of the set from which most labels can be expected to pass.
+
+    Parameters
+    ----------
+    belief : Belief
+    budget : float
+    sizes : ndarray of int, shape (n_sets,)
+    reading : int
+        Documents of the set that will be read.
+    level : float
+
+    Returns
+    -------
+    int
+    """
     n = np.minimum(reading, sizes)
     wrong = np.arange(int(np.ceil(budget * n.max())) + 2)[:, None]
     holds = (wrong <= n) & (budget_evidence(np.minimum(wrong, n), n, sizes, budget) >= -np.log(1 - level))
-    tolerated = holds.sum(axis=0) - 1  # -1 where not even none would do
+    tolerated = holds.sum(axis=0) - 1  # −1 if even no wrong label would not suffice
     at_most = np.where(tolerated < 0, 0.0, bdtr(np.maximum(tolerated, 0), n, belief.errors(sizes)))
     chances = belief.weights @ at_most
     return int(sizes[np.argmax(sizes * chances)])
@@ -279,9 +387,29 @@ def reading_frame(
     eligible: Any = None,
     expected: AccuracyEstimate | None = None,
 ) -> int:
-    """From how many of the surest documents to draw ``n``, so that reading them decides most about a budget.
+    """Return the number of most confident documents from which to draw ``n``, so that reading them decides most.
 
-    It goes by the confidences and the interval of the expectation, and by no answer.
+    The result depends on the confidences and the interval of the expected accuracy, but not on any answer.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+    budget : float
+        Share of wrong labels that is tolerated.
+    n : int
+        Documents to read.
+    eligible : array-like of bool, optional
+        Documents that may pass; all if omitted.
+    expected : AccuracyEstimate, optional
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    DataError
+        If no document may pass.
 
     Examples
     --------
@@ -312,11 +440,29 @@ def draw_to_decide(
     expected: AccuracyEstimate | None = None,
     read: tuple[Any, Any, int] | None = None,
 ) -> tuple[np.ndarray, int]:
-    """Documents to read so that most can be said about a budget, and from how many of the surest they were drawn.
+    """Draw the documents that decide most about a budget.
 
-    The draw does not depend on the documents' order, and a larger draw with the same number begins with the smaller
-    one. ``read`` (rows, right, among) is what was read already: it comes first, and ``n`` more complete it to a random
-    sample of a frame that may be wider.
+    The draw does not depend on the documents' order. With the same seed, a larger draw begins with the smaller one.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+    texts : sequence of str
+    budget : float
+    n : int
+        Documents to read.
+    random_state : int or None
+    eligible : array-like of bool, optional
+    expected : AccuracyEstimate, optional
+    read : tuple of (rows, right, among), optional
+        Documents that were read before. They come first, and ``n`` documents complete them to a random sample of a
+        frame that may be wider.
+
+    Returns
+    -------
+    rows : ndarray of int
+    frame : int
+        Number of most confident documents from which the rows were drawn.
     """
     confidence = np.asarray(confidence, dtype=float)
     order, rank = rank_documents(confidence, eligible)
@@ -333,16 +479,17 @@ def draw_to_decide(
     passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
     frame, _ = wider_frame(belief.after(confidence[rows], right), ladder, budget, reading, n, passed)
     wider = drawn[rank[drawn] < frame][: len(rows) + n]
-    if not np.isin(rows, wider).all():  # read in another order, which a wider frame would not complete
+    # the rows were drawn in another order, so no wider frame would complete them to a random sample
+    if not np.isin(rows, wider).all():
         frame, wider = among, drawn[rank[drawn] < among]
     return np.r_[rows, wider[~np.isin(wider, rows)][:n]], frame
 
 
 class Step(NamedTuple):
-    """What reading so many documents should bring: from how many to read the list shrinks to about how many.
+    """Recommended reading, and the expected length of the review list after it.
 
-    If ``now`` is 0, no document needs review, and reading some at random shows whether that is right. Not
-    ``at_random``: the documents are those of the list, or the least sure of a long one.
+    If ``now`` is 0, no document needs review, and reading some documents at random shows whether that is right. If
+    ``at_random`` is False, the documents are those of the list, or the least confident ones of a long list.
     """
 
     read: int
@@ -350,9 +497,10 @@ class Step(NamedTuple):
     then: int
     minutes: int
     at_random: bool = True
-    why: str = ""  # what reading the list is good for
+    why: str = ""  # purpose of reading the list
 
     def __str__(self) -> str:
+        """Return the recommendation as a sentence."""
         which = f"{self.read:,} drawn at random" if self.at_random else plural(self.read, "document")
         if not self.at_random and self.read == self.now:
             which = f"the {which} to review"
@@ -373,10 +521,22 @@ def next_step(
     eligible: Any = None,
     expected: AccuracyEstimate | None = None,
 ) -> Step | None:
-    """The reading that saves most, forecast from the confidences and the guarantee that it should bring.
+    """Return the reading that saves most, by a forecast from the confidences and the expected guarantee.
 
-    None where reading for a guarantee would not shorten the list by a tenth more than what is read for it. Where there
-    is no list: :func:`look_at_random`.
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+    needs_review : array-like of bool, shape (n_documents,)
+    budget : float
+    texts : sequence of str
+    eligible : array-like of bool, optional
+    expected : AccuracyEstimate, optional
+
+    Returns
+    -------
+    Step or None
+        None if the list would not become shorter by at least 1.1 times the number of documents read. If there is no
+        list, the result of :func:`look_at_random`.
     """
     check_budget(budget)
     confidence = np.asarray(confidence, dtype=float)
@@ -393,22 +553,40 @@ def next_step(
         frame = reading_frame(confidence, budget, n, eligible=eligible, expected=expected)
         nothing = count_reading(ladder, np.zeros(0, dtype=int), np.zeros(0, dtype=bool), frame)
         passing = expected_to_pass(belief, ladder, budget, nothing, n, frame)
-        known = passing + n * max(0.0, 1 - passing / frame)  # what was read outside the set is known, too
+        known = passing + n * max(0.0, 1 - passing / frame)  # documents that were read outside the set are known, too
         steps.append(Step(n, now, round(len(confidence) - known), reading_minutes(texts, n)))
     best = max(steps, key=lambda step: step.now - step.then - step.read, default=None)
     return None if best is None or best.now - best.then < 1.1 * best.read else best
 
 
 def look_at_random(texts: Sequence[str]) -> Step | None:
-    """A hundred documents that show whether it is right that no label needs review."""
+    """Recommend to read a hundred documents, which show whether it is right that no label needs review.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Returns
+    -------
+    Step or None
+    """
     n = min(LOOK, len(texts))
     return Step(n, 0, 0, reading_minutes(texts, n)) if n else None
 
 
 def read_list(needs_review: Any, texts: Sequence[str], forecast: Any = None) -> Step:
-    """The documents to review, all at once; of more than a hundred the least sure, if answers should shorten the list.
+    """Recommend to read the review list, or the least confident hundred documents of a long list.
 
-    ``forecast`` is what a hundred answers should bring.
+    Parameters
+    ----------
+    needs_review : array-like of bool, shape (n_documents,)
+    texts : sequence of str
+    forecast : AnswerForecast, optional
+        Expected effect of a hundred answers.
+
+    Returns
+    -------
+    Step
     """
     rows = np.flatnonzero(needs_review).tolist()
     n = now = len(rows)
@@ -421,7 +599,19 @@ def read_list(needs_review: Any, texts: Sequence[str], forecast: Any = None) -> 
 
 
 def reading_minutes(texts: Sequence[str], n: int) -> int:
-    """Time to label ``n`` of these: five seconds each, and four words or 24 signs a second."""
+    """Estimate the time to label texts: five seconds each, plus a second per four words or per 24 characters.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    n : int
+        Number of these texts that will be labelled.
+
+    Returns
+    -------
+    int
+        Minutes.
+    """
     some = [text[:_LONGEST] for text in texts[:: max(1, len(texts) // 500)]]
     signs = sum(map(len, some)) / max(1, len(some))
     words = sum(len(text.split()) for text in some) / max(1, len(some))
@@ -431,9 +621,24 @@ def reading_minutes(texts: Sequence[str], n: int) -> int:
 def wider_frame(
     belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, passed: int
 ) -> tuple[int, int]:
-    """The frame that lets most labels pass, maybe the same one, and how many should pass then.
+    """Return the frame with which most labels should pass, and how many should pass.
 
-    A wider one must first be read as densely as the present one.
+    A wider frame must first be read as densely as the present one. The result may be the present frame.
+
+    Parameters
+    ----------
+    belief : Belief
+    ladder : Ladder
+    budget : float
+    reading : Reading
+    more : int
+        Additional documents to read.
+    passed : int
+        Labels that pass now.
+
+    Returns
+    -------
+    frame, passed : int
     """
     frames = ladder.sizes[ladder.sizes > reading.frame]
     frames = frames[(reading.total + more) / frames >= reading.total / reading.frame]
@@ -445,26 +650,64 @@ def wider_frame(
 
 
 def climb(ladder: Ladder, evidence: np.ndarray) -> np.ndarray:
-    """The largest set that holds, per row of evidence.
+    """Return the size of the largest set that passes, per row of evidence.
 
-    Each set needs evidence for its own error probability and for what smaller ones hand on.
+    Each set needs evidence for its own error probability plus the error probability that smaller sets transferred.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    evidence : ndarray of shape (..., n_sets)
+
+    Returns
+    -------
+    ndarray of int, shape (...)
     """
     handed = np.zeros(evidence.shape[:-1])
     passed = np.zeros(evidence.shape[:-1], dtype=int)
     for place, size in enumerate(ladder.sizes.tolist()):
         share = ladder.own[place] + handed
+        # The evidence is the logarithm of an e-value, whose reciprocal bounds the error probability. The limit 700
+        # avoids an underflow.
         holds = (share > 0) & (np.exp(-np.minimum(evidence[..., place], 700)) <= share * (1 + 1e-9))
         handed, passed = np.where(holds, share, 0.0), np.where(holds, size, passed)
     return passed
 
 
 def count_reading(ladder: Ladder, ranks: np.ndarray, right: np.ndarray, frame: int) -> Reading:
-    """Documents read in each set, and wrong ones; nothing is known of sets larger than the frame."""
+    """Count documents read and wrong labels in each set; sets larger than the frame have no counts.
+
+    Parameters
+    ----------
+    ladder : Ladder
+    ranks : ndarray of int, shape (n_read,)
+    right : ndarray of bool, shape (n_read,)
+    frame : int
+
+    Returns
+    -------
+    Reading
+    """
     inside = (ranks[None] < ladder.sizes[:, None]) & (ladder.sizes <= frame)[:, None]
     return Reading(inside.sum(axis=1), (inside & ~right[None]).sum(axis=1), len(ranks), frame)
 
 
 def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, passed: int) -> list[dict]:
+    """Forecast how many labels pass after more reading.
+
+    Parameters
+    ----------
+    belief : Belief
+    ladder : Ladder
+    budget : float
+    reading : Reading
+    passed : int
+
+    Returns
+    -------
+    list of dict
+        ``read`` (additional documents) and ``documents`` (that will then pass).
+    """
     left = belief.size - reading.total
     steps = [step for step in STEPS if step < left] + ([left] if left else [])
     return [{"read": n, "documents": wider_frame(belief, ladder, budget, reading, n, passed)[1]} for n in steps]
@@ -473,14 +716,26 @@ def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, pa
 def expected_to_pass(
     belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, frame: int, passed: int = 0
 ) -> int:
-    """Labels that can be expected to pass once ``more`` documents were read, all in all evenly over the frame.
+    """Return the expected number of passing labels after ``more`` documents are read evenly over the frame.
 
-    The reading is played out ``PLAYED`` times, each time with one shift of what is believed.
+    The reading is simulated ``PLAYED`` times, each time with one shift drawn from the belief.
+
+    Parameters
+    ----------
+    belief : Belief
+    ladder : Ladder
+    budget : float
+    reading : Reading
+    more, frame, passed : int
+
+    Returns
+    -------
+    int
     """
     rng = np.random.default_rng(0)
     shift = rng.choice(len(SHIFTS), size=PLAYED, p=belief.weights)
     sizes = ladder.sizes[ladder.sizes <= frame]
-    # Between one set and the next lies a ring of documents.
+    # A ring contains the documents between one set and the next.
     rings = np.diff(sizes, prepend=0)
     wrong_by_shift = np.diff(belief.errors(sizes) * sizes, prepend=0, axis=1)
     rates = np.clip(wrong_by_shift[shift] / rings, 0, 1)

@@ -1,4 +1,4 @@
-"""When a general lexicon becomes labelled words by itself: where classes are verdicts, by name or by the source."""
+"""Find a general lexicon whose words can serve as labelled words, because the classes are verdicts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,30 @@ from sklearn.metrics import roc_auc_score
 from isthmus.features.languages import languages_in_use
 from isthmus.features.lexicons import Lexicon, has_lexicon, label_words, read_lexicon, read_polarity, score_texts
 
-AGREES = 0.8  # share of pairs of source documents, one of each class, that the lexicon puts in the right order
-DISAGREES = 0.55  # below this a lexicon is not used even where the names are those of verdicts
-_SAMPLE = 2_000  # source documents that are asked
-_FEWEST = 20  # of each class; fewer cannot show that a lexicon agrees
+AGREES = 0.8  # share of pairs of source documents, one of each class, that the lexicon must put in the right order
+DISAGREES = 0.55  # the same share, below which a lexicon is not used even if the names of the classes are verdicts
+_SAMPLE = 2_000  # source documents scored with the lexicon
+_FEWEST = 20  # documents of each class; fewer cannot show that a lexicon agrees
 
 
 @dataclass(frozen=True)
 class FoundLexicon:
+    """A general lexicon that fits the classes of the source."""
+
     lexicon: Lexicon
     polarity: dict[Any, float]  # class to valence
-    agreement: float | None  # share of pairs, one document of either end, put in the right order; None: too few
-    by_name: bool  # the names of the classes say that they are verdicts
+    # share of pairs of documents with opposite classes in the right order; None: too few documents
+    agreement: float | None
+    by_name: bool  # whether the names of the classes show that they are verdicts
 
     @property
     def word_labels(self) -> dict[str, dict[Any, float]]:
+        """Labelled words of the lexicon: weights of the classes by word."""
         return label_words(self.lexicon, self.polarity)
 
     @property
     def why(self) -> str:
+        """Reason for the use of the lexicon."""
         reason = "the classes are verdicts by their names" if self.by_name else "it agrees with the source's labels"
         worst, best = (end(self.polarity, key=self.polarity.__getitem__) for end in (min, max))
         why = f"{len(self.lexicon.valence):,} words of {self.lexicon.name}, because {reason} ({worst} to {best})"
@@ -41,10 +46,22 @@ class FoundLexicon:
 
 
 def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto") -> FoundLexicon | None:
-    """The installed lexicon that fits the classes of the labelled source documents; None where there is none.
+    """Return the installed lexicon that fits the classes of the labelled source documents.
 
-    Classes are verdicts by their names (:func:`isthmus.features.lexicons.read_polarity`), unless the lexicon orders the
-    source's documents hardly better than chance; two classes also where it orders them much better than chance.
+    Classes are verdicts if their names show it (:func:`isthmus.features.lexicons.read_polarity`) and the lexicon orders
+    the source's documents better than chance. Two classes with other names are verdicts if the lexicon orders the
+    documents much better than chance.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    labels : sequence
+        None for an unlabelled text.
+    language : str
+
+    Returns
+    -------
+    FoundLexicon or None
     """
     known = [place for place, label in enumerate(labels) if label is not None]
     known = [known[i * len(known) // _SAMPLE] for i in range(_SAMPLE)] if len(known) > _SAMPLE else known
@@ -69,6 +86,7 @@ def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto")
         return FoundLexicon(lexicon, polarity, agreement, by_name=True) if fits else None
     if agreement is None or max(agreement, 1 - agreement) < AGREES:
         return None
+    # The first of two classes by name may be the positive one.
     if agreement < 0.5:
         polarity = {name: -value for name, value in polarity.items()}
         agreement = 1 - agreement

@@ -1,4 +1,4 @@
-"""Names of classes as a voter: which classes they add, when they may count, and how much."""
+"""Use the names of the classes as a voter: the classes that they add, the conditions for their vote, and its weight."""
 
 from __future__ import annotations
 
@@ -18,19 +18,28 @@ from isthmus.features.class_names import ClassName, class_texts, read_classes, w
 from isthmus.features.languages import script_of
 from isthmus.features.lexicons import read_polarity
 
-LEAST_AGREEMENT = 0.1  # Cohen's kappa of the names alone with the source's labels
-LEAST_WAY_BACK = -0.2  # log-odds by which the way back to the source may be worse than the vote's
-MOST_SHARE = 1 / 3  # of the names in the vote
+LEAST_AGREEMENT = 0.1  # smallest Cohen's kappa of labels by names only with the source's labels
+LEAST_WAY_BACK = -0.2  # log-odds by which the reverse accuracy may be lower than that of the vote
+MOST_SHARE = 1 / 3  # largest share of the names in the vote
 OTHER_SCRIPT = "not tried: the names are written in another script than the documents; describe the classes in theirs"
-_LOOKED_AT = 200  # documents, for their script
+_LOOKED_AT = 200  # documents from which the script of the collection is determined
 
 
 @dataclass(frozen=True)
 class NamedClasses:
-    """The classes of one labelling: those of the source, and those that were given by their names.
+    """The classes of the source, and those that the caller described.
 
-    ``classes`` are all that can be described: those of the source, then those ``added``, which it lacks. The names of
-    ``meaningless`` ones ("C13") mean nothing: those of the source go by its documents alone, others are left out.
+    Attributes
+    ----------
+    classes : dict
+        Descriptions of all classes that can be described: those of the source, then the added ones.
+    added : list
+        Classes that the source lacks.
+    meaningless : list
+        Classes whose name ("C13") has no meaning. Such a class of the source has only its documents; others are left
+        out.
+    descriptions : dict
+        Description by class, as the caller gave it.
     """
 
     classes: dict[Any, ClassName]
@@ -40,9 +49,25 @@ class NamedClasses:
 
     @classmethod
     def of(cls, given: Any, known: Iterable, word_labels: Mapping | None = None) -> NamedClasses:
-        """Read ``classes`` as a caller gave them, next to the classes of the source.
+        """Read ``classes`` as a caller gave them, together with the classes of the source.
 
-        Labelled words of a class that the source lacks are part of its description.
+        Parameters
+        ----------
+        given : object
+            Names or descriptions of classes.
+        known : iterable
+            Classes of the source.
+        word_labels : mapping, optional
+            Labelled words. Those of a class that the source lacks become part of its description.
+
+        Returns
+        -------
+        NamedClasses
+
+        Raises
+        ------
+        DataError
+            If a class is added to classes that are numbers.
         """
         known = list(dict.fromkeys(known))
         texts = class_texts(given, known)
@@ -68,16 +93,26 @@ class NamedClasses:
 
     @property
     def for_recipe(self) -> dict[Any, str]:
+        """Description by class, as the method of class names takes it."""
         return {name: one.description for name, one in self.classes.items()}
 
     @property
     def can_vote(self) -> bool:
-        """Whether two names mean something, and they are not verdicts."""
+        """Whether a class is added, or at least two names have a meaning and the classes are no verdicts."""
         named = sum(bool(one.text) for one in self.classes.values())
         return bool(self.added) or (named > 1 and read_polarity(self.classes) is None)
 
     def other_words(self, word_labels: Mapping | None) -> dict | None:
-        """Labelled words without those of added classes, which describe them."""
+        """Return the labelled words without those of added classes, which became part of the descriptions.
+
+        Parameters
+        ----------
+        word_labels : mapping or None
+
+        Returns
+        -------
+        dict or None
+        """
         if word_labels is None or not self.added:
             return None if word_labels is None else dict(word_labels)
         others: dict = {}
@@ -89,7 +124,17 @@ class NamedClasses:
         return others or None
 
     def warnings(self, nameless: Iterable = ()) -> list[dict]:
-        """Warn of classes that names do not describe; ``nameless``: those whose words no document knows."""
+        """Return warnings about classes that names do not describe.
+
+        Parameters
+        ----------
+        nameless : iterable
+            Classes none of whose words occurs in a document.
+
+        Returns
+        -------
+        list of dict
+        """
         rows = []
         for name in self.meaningless:
             if name in self.classes:
@@ -120,6 +165,16 @@ def _labelled(word_labels: Mapping | None) -> Iterator[tuple[str, Any]]:
 
 
 def check_names_alone(classes: NamedClasses) -> None:
+    """Refuse to label by names if fewer than two classes are described.
+
+    Parameters
+    ----------
+    classes : NamedClasses
+
+    Raises
+    ------
+    UsageError
+    """
     if len(classes.classes) > 1:
         return
     lost = f" ({', '.join(map(str, classes.meaningless))}: the name means nothing)" if classes.meaningless else ""
@@ -131,13 +186,23 @@ def check_names_alone(classes: NamedClasses) -> None:
 
 
 def in_other_script(classes: NamedClasses, texts: Sequence[str]) -> bool:
-    """Whether names are written in another script than most documents, so that they share no word with them."""
+    """Decide whether names are written in another script than most documents, so that they share no word with them.
+
+    Parameters
+    ----------
+    classes : NamedClasses
+    texts : sequence of str
+
+    Returns
+    -------
+    bool
+    """
     named = script_of(" ".join(one.text for one in classes.classes.values()))
     found = Counter(script_of(text) for text in texts[:: max(1, len(texts) // _LOOKED_AT)])
     del found[None]
     if named is None or not found:
         return False
-    ideographs = {"han", "kana"}  # a Japanese name may do without kana
+    ideographs = {"han", "kana"}  # a Japanese name may contain no kana
     written = found.most_common(1)[0][0]
     return named != written and not {named, written} <= ideographs
 
@@ -145,10 +210,22 @@ def in_other_script(classes: NamedClasses, texts: Sequence[str]) -> bool:
 def why_names_stay_out(
     classes: Iterable, agreement: Any, named: Evidence | None, vote: Evidence | None, n_labelled: int
 ) -> str:
-    """Why names do not vote on a pair, in one sentence; empty where they may.
+    """Return the reason why names do not vote on a pair of collections.
 
-    ``agreement`` is ``agreement_`` of a fitted :class:`isthmus.ClassNameClassifier`; ``named`` is the evidence about
-    its labels, ``vote`` that about the labels of the vote without it.
+    Parameters
+    ----------
+    classes : iterable
+    agreement : NameAgreement or None
+        ``agreement_`` of a fitted :class:`isthmus.ClassNameClassifier`.
+    named, vote : Evidence or None
+        Evidence about the labels by names, and about the labels of the vote without them.
+    n_labelled : int
+        Labelled source documents.
+
+    Returns
+    -------
+    str
+        Empty if names may vote.
     """
     if read_polarity(classes) is not None:
         return "the classes are verdicts, which names of classes do not tell apart"
@@ -162,8 +239,20 @@ def why_names_stay_out(
 
 
 def names_share(agreement: Any) -> float:
-    """Share of the names in the vote: their part of what names and labelled documents tell apart in the source.
+    """Return the share of the names in the vote.
 
+    It is the part of the names in the class information that names and labelled documents provide in the source.
+
+    Parameters
+    ----------
+    agreement : NameAgreement
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
     >>> from isthmus.classify.names import NameAgreement
     >>> names_share(NameAgreement(names=0.2, documents=0.6)), names_share(NameAgreement(names=0.9, documents=0.3))
     (0.25, 0.3333333333333333)
@@ -172,7 +261,17 @@ def names_share(agreement: Any) -> float:
 
 
 def way_back(named: Evidence, vote: Evidence) -> float:
-    """By how much, in log-odds over all views, the names' labels lead back to the source better than the vote's."""
+    """Return by how much the reverse accuracy of the names' labels exceeds that of the vote's labels.
+
+    Parameters
+    ----------
+    named, vote : Evidence
+
+    Returns
+    -------
+    float
+        Log-odds, averaged over all views.
+    """
     pairs = zip(named.views, vote.views, strict=True)
     return float(
         np.mean([clipped_logit(one.reverse_accuracy) - clipped_logit(other.reverse_accuracy) for one, other in pairs])
