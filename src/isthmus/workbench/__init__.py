@@ -1,4 +1,4 @@
-"""Meet: the web pages over a workspace, where a team reviews, teaches and trusts."""
+"""The web application over a workspace: pages and a JSON interface for reviewing, teaching and checking labels."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
 
 
 def __getattr__(name: str) -> Any:
+    """Import a public name on first use and name the extra to install when a library is missing."""
     if name not in _PUBLIC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     for package in ("fastapi", "uvicorn"):

@@ -1,7 +1,8 @@
-"""Everything the pages do, as JSON: for scripts. Described by /api/openapi.json. The pages call these functions, too.
+"""The JSON interface: every action of the pages, for scripts. ``/api/openapi.json`` describes it.
 
-A script gets ``/api/session`` first (where accounts are demanded: posts a name and a password there), keeps the cookie,
-and sends the token it was given in the header ``X-CSRF-Token`` with every change.
+Some pages call these functions too. A script first requests ``/api/session`` (if the server has accounts, it posts a
+name and a password there). It stores the cookie and sends the returned token in the header ``X-CSRF-Token`` with
+every change.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Role = Literal["viewer", "reviewer", "owner"]
 
 
 class Body(BaseModel):
-    """What is sent; unknown fields are refused."""
+    """Base class of request bodies; unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -43,7 +44,7 @@ class Named(Body):
 
 
 class ProjectBody(Body):
-    """What of a project is to be changed."""
+    """Changes of a project; omitted fields stay unchanged."""
 
     name: Name | None = None
     second_reading: Annotated[float, Field(ge=0, le=1)] | None = None
@@ -51,14 +52,14 @@ class ProjectBody(Body):
 
 
 class SignInBody(Body):
-    """Who wants to come in."""
+    """Name and password of somebody who signs in."""
 
     name: Text
     password: Text
 
 
 class SessionOut(BaseModel):
-    """Who speaks, and the token for changes."""
+    """The signed-in person, and the token for changes."""
 
     person: str | None = None
     name: str | None = None
@@ -76,14 +77,14 @@ class PersonOut(BaseModel):
 
 
 class Invitation(Body):
-    """An invitation to be made."""
+    """Role and project of a new invitation."""
 
     role: Role
     project: Text | None = None
 
 
 class PersonBody(Body):
-    """What of an account is to be changed: the role; whether it is closed."""
+    """Changes of an account: its role, and whether it is closed."""
 
     role: Role | None = None
     disabled: bool | None = None
@@ -91,26 +92,26 @@ class PersonBody(Body):
 
 
 class NewPassword(Body):
-    """A new password, for who has a link."""
+    """A new password, for somebody with a link."""
 
     password: Text
 
 
 class OwnPassword(NewPassword):
-    """Another password of one's own."""
+    """The present and the new password of the signed-in person."""
 
     old: Text
 
 
 class MemberBody(Body):
-    """Somebody who joins a project."""
+    """A new member of a project."""
 
     person: Text
     role: Role
 
 
 class Mapping(Body):
-    """Which column is what."""
+    """Names of the columns with text, label and id."""
 
     text: Annotated[list[Text], Field(min_length=1, max_length=50)]
     label: Text | None = None
@@ -119,7 +120,7 @@ class Mapping(Body):
 
 
 class SubtopicNames(Body):
-    """Which subtopics of a class are to be classes."""
+    """Names of the subtopics that become classes, by number."""
 
     within: Text
     clusters: Annotated[int, Field(ge=2, le=20)] | None = None
@@ -127,14 +128,14 @@ class SubtopicNames(Body):
 
 
 class TextsBody(Body):
-    """Texts to be labelled by a run."""
+    """Texts to label with a finished run."""
 
     run: Text
     texts: Annotated[list[Annotated[str, Field(max_length=20_000)]], Field(min_length=1, max_length=100)]
 
 
 class LabelledText(BaseModel):
-    """The label of one text, and how far to trust it."""
+    """The label of one text, its confidence, and whether it needs review."""
 
     label: str
     confidence: float
@@ -144,18 +145,18 @@ class LabelledText(BaseModel):
 
 
 class LabelledTexts(BaseModel):
-    """Labels of texts, in their order."""
+    """Labels of texts, in the order of the texts."""
 
     run: str
     project: str
     labels: list[LabelledText]
 
 
-MOST_VALUES = 200  # of an option that takes several
+MOST_VALUES = 200  # most values of an option that takes several
 
 
 def _field(spec: Option) -> Any:
-    """An option of the request as a field of a body."""
+    """Return an option of a run as a field of a request body."""
     if spec.many:
         return (Annotated[list[Text], Field(max_length=MOST_VALUES, description=spec.help)], spec.start)
     if spec.kind is str:
@@ -168,7 +169,7 @@ RunOptions: Any = create_model("RunOptions", __base__=Body, **{spec.key: _field(
 
 
 class RunBody(RunOptions):
-    """A run to be started; what is left out is chosen."""
+    """Options of a new run; omitted ones are chosen automatically."""
 
     sources: Annotated[list[Text], Field(max_length=100)] | None = None
     target: Text | None = None
@@ -180,19 +181,19 @@ class RunBody(RunOptions):
 
 
 class Count(Body):
-    """How many."""
+    """Number of documents."""
 
     n: Annotated[int, Field(ge=1, le=50)] = 1
 
 
 class DocumentBody(Body):
-    """A document."""
+    """Id of a document."""
 
     document: Text
 
 
 class AnswerBody(Body):
-    """What a document is. Sent again with the same token (new for each answer that is meant), it adds nothing."""
+    """An answer for a document. A repeated request with the same token (new for each answer) adds nothing."""
 
     document: Text
     label: Name
@@ -200,35 +201,35 @@ class AnswerBody(Body):
 
 
 class WordBody(Body):
-    """A word for a class."""
+    """A word and its class."""
 
     word: Name
     label: Name
 
 
 class GroupName(Body):
-    """Another name for a group, or for the class that it becomes."""
+    """A group and its new name, or the class that it becomes."""
 
     group: Name
     name: Name
 
 
 class GroupMerge(Body):
-    """A group that goes into another."""
+    """A group and the group into which it is merged."""
 
     group: Name
     into: Name
 
 
 class SampleBody(Body):
-    """A random sample to be drawn; with a threshold, of the labels that are at least so sure."""
+    """Size of a random sample; with a threshold, the sample contains only labels with at least this confidence."""
 
     size: Annotated[int, Field(ge=1, le=10_000)] = 100
     threshold: Annotated[float, Field(gt=0, le=1)] | None = None
 
 
 class ExportBody(Body):
-    """What to take along."""
+    """Run, kind and format of an export."""
 
     run: Text
     kind: Text = "labels"
@@ -236,12 +237,12 @@ class ExportBody(Body):
     add: list[Text] = []
 
 
-# ---- who speaks
+# ---- Sessions and accounts
 
 
 @router.get("/session", tags=["session"])
 def session(request: Request, bench: BenchNow) -> SessionOut:
-    """Who speaks, and the token that every change must carry in the header X-CSRF-Token."""
+    """Return the signed-in person, and the token that every change must carry in the header X-CSRF-Token."""
     person = request.state.person
     known = {"person": person.id, "name": person.name, "role": person.role} if person else {}
     return SessionOut(**known, csrf=bench.cookies.csrf(request.state.session))
@@ -249,7 +250,7 @@ def session(request: Request, bench: BenchNow) -> SessionOut:
 
 @router.post("/session", tags=["session"])
 def sign_in(request: Request, response: Response, bench: BenchNow, body: SignInBody) -> SessionOut:
-    """Sign in; the cookie and the token are new."""
+    """Sign in; this creates a new cookie and a new token."""
     service.require_accounts(bench)
     person = service.sign_in_person(request, body.name, body.password)
     if person is None:
@@ -258,33 +259,48 @@ def sign_in(request: Request, response: Response, bench: BenchNow, body: SignInB
 
 
 def enter(request: Request, response: Response, person: Any) -> SessionOut:
-    """Sign a person in; their new session."""
+    """Start a session for a person.
+
+    Parameters
+    ----------
+    request : Request
+        Request of the browser or client.
+    response : Response
+        Response that gets the cookie.
+    person : Any
+        The person.
+
+    Returns
+    -------
+    SessionOut
+        The new session.
+    """
     service.start_session(request, response, person)
     return session(request, get_bench(request))
 
 
 @router.delete("/session", tags=["session"])
 def sign_out(request: Request, response: Response, person: Person, everywhere: bool = False) -> dict[str, bool]:
-    """End this session; or, if asked, every session of this person."""
+    """End this session, or every session of this person."""
     service.end_session(request, response, everywhere=everywhere)
     return {"signed_out": True}
 
 
 @router.get("/people", tags=["people"], response_model=list[PersonOut])
 def people(bench: BenchNow, person: WorkspaceOwner) -> Any:
-    """Accounts."""
+    """List the accounts."""
     return bench.workspace.people.list()
 
 
 @router.post("/people/invitations", tags=["people"])
 def invite(bench: BenchNow, person: WorkspaceOwner, body: Invitation) -> dict[str, str]:
-    """A token that makes one account, at /join/TOKEN."""
+    """Create a token for one new account, to be used at /join/TOKEN."""
     return {"token": service.invite(bench, person, body.role, body.project)}
 
 
 @router.patch("/people/{other}", tags=["people"], response_model=PersonOut)
 def change_person(bench: BenchNow, person: WorkspaceOwner, other: str, body: PersonBody) -> Any:
-    """Give another role; close an account or open it again."""
+    """Change a role, close an account or open it again."""
     found = bench.workspace.people.get(other)
     if body.role is not None:
         found = service.set_role(bench, person, other, body.role)
@@ -304,20 +320,20 @@ def close_account(
         str | None, Query(max_length=200, description="who gets projects without another owner")
     ] = None,
 ) -> Any:
-    """Close an account; what the person decided stays."""
+    """Close an account; the person's decisions stay."""
     service.refuse_self(person.id, other)
     return bench.workspace.people.disable(other, by=person.id, hand_over_to=hand_over_to or None)
 
 
 @router.post("/people/{other}/password-link", tags=["people"])
 def password_link(bench: BenchNow, person: WorkspaceOwner, other: str) -> dict[str, str]:
-    """A token with which somebody sets a new password, at /password/TOKEN; for a day, and once."""
+    """Create a token for setting a new password at /password/TOKEN; it works once, within a day."""
     return {"token": service.make_password_link(bench, person, other)[1]}
 
 
 @router.post("/password/{token}", tags=["session"])
 def set_password(request: Request, response: Response, bench: BenchNow, token: str, body: NewPassword) -> SessionOut:
-    """A new password by such a token; you are signed in with it."""
+    """Set a new password by a token, and sign in."""
     person = service.use_password_link(request, token, body.password)
     return enter(request, response, person)
 
@@ -326,7 +342,7 @@ def set_password(request: Request, response: Response, bench: BenchNow, token: s
 def change_password(
     request: Request, response: Response, bench: BenchNow, person: Person, body: OwnPassword
 ) -> SessionOut:
-    """Another password of your own; every other session ends."""
+    """Change your own password; all your other sessions end."""
     changed = service.change_own_password(request, person, body.old, body.password)
     return enter(request, response, changed)
 
@@ -336,26 +352,26 @@ def change_password(
 
 @router.get("/projects", tags=["projects"])
 def list_projects(bench: BenchNow, person: Person, archived: bool = False) -> list[schema.Project]:
-    """Your projects; archived ones on request."""
+    """List your projects, and archived ones on request."""
     return bench.projects_of(person, archived=archived)
 
 
 @router.post("/projects", tags=["projects"])
 def create_project(bench: BenchNow, person: Person, body: Named) -> schema.Project:
-    """A new project."""
+    """Create a project."""
     service.require_creator(bench, person)
     return bench.workspace.projects.create(body.name, by=person.id)
 
 
 @router.get(PROJECT, tags=["projects"])
 def get_project(access: Viewer) -> schema.Project:
-    """One project."""
+    """Return a project."""
     return access.project
 
 
 @router.patch(PROJECT, tags=["projects"])
 def change_project(access: Owner, body: ProjectBody) -> schema.Project:
-    """Another name; which share of the documents two people read; whether it is archived."""
+    """Rename or archive a project, or set the share of documents that two people read."""
     found, projects = access.project, access.workspace.projects
     if body.name is not None:
         found = projects.rename(access.project.id, body.name, by=access.by)
@@ -368,26 +384,26 @@ def change_project(access: Owner, body: ProjectBody) -> schema.Project:
 
 @router.delete(PROJECT, tags=["projects"])
 def archive_project(access: Owner) -> schema.Project:
-    """Put a project away; nothing in it is lost, and ``{"archived": false}`` takes it out again."""
+    """Archive a project; nothing is lost, and ``{"archived": false}`` restores it."""
     return access.workspace.projects.archive(access.project.id, by=access.by)
 
 
 @router.get(PROJECT + "/members", tags=["projects"])
 def members(access: Viewer) -> list[schema.Member]:
-    """Who is in a project."""
+    """List the members of a project."""
     return access.workspace.projects.members(access.project.id)
 
 
 @router.post(PROJECT + "/members", tags=["projects"])
 def add_member(access: Owner, body: MemberBody) -> list[schema.Member]:
-    """Let somebody in."""
+    """Add a person to a project."""
     access.workspace.projects.add_member(access.project.id, body.person, body.role, by=access.by)
     return members(access)
 
 
 @router.delete(PROJECT + "/members/{other}", tags=["projects"])
 def remove_member(access: Owner, other: str) -> list[schema.Member]:
-    """Shut somebody out."""
+    """Remove a person from a project."""
     service.refuse_self(access.by, other)
     access.workspace.projects.remove_member(access.project.id, other, by=access.by)
     return members(access)
@@ -395,7 +411,7 @@ def remove_member(access: Owner, other: str) -> list[schema.Member]:
 
 @router.get(PROJECT + "/events", tags=["projects"])
 def events(access: Viewer, after: After = None, limit: Limit = 100) -> list[schema.Event]:
-    """The audit log, oldest first."""
+    """List the audit log, oldest event first."""
     return access.workspace.audit.events(access.project.id, after=after, limit=limit)
 
 
@@ -404,7 +420,7 @@ def events(access: Viewer, after: After = None, limit: Limit = 100) -> list[sche
 
 @router.get(PROJECT + "/collections", tags=["collections"])
 def list_collections(access: Viewer) -> list[schema.Collection]:
-    """Files of a project."""
+    """List the files of a project."""
     return access.workspace.collections.list(access.project.id)
 
 
@@ -422,32 +438,32 @@ def add_collection(
 
 @router.get(PROJECT + "/collections/{collection}", tags=["collections"])
 def get_collection(access: Viewer, collection: str) -> schema.Collection:
-    """One file."""
+    """Return a file's record."""
     return find_collection(access, collection)
 
 
 @router.get(PROJECT + "/collections/{collection}/preview", tags=["collections"])
 def preview(access: Viewer, collection: str) -> dict[str, Any]:
-    """Columns, first rows, guesses, findings."""
+    """Return the columns, first rows, guesses and findings of a file."""
     return access.workspace.collections.preview(find_collection(access, collection).id)
 
 
 @router.post(PROJECT + "/collections/{collection}/mapping", tags=["collections"])
 def map_collection(access: Owner, collection: str, body: Mapping) -> schema.Collection:
-    """Say which column is what, and read the documents."""
+    """Map the columns of a file, and read its documents."""
     return service.map_file(access, collection, **body.model_dump())
 
 
 @router.delete(PROJECT + "/collections/{collection}", tags=["collections"])
 def remove_collection(access: Owner, collection: str) -> dict[str, bool]:
-    """Take a file out of sight."""
+    """Remove a file; its documents and answers stay stored."""
     access.workspace.collections.remove(find_collection(access, collection).id, by=access.by)
     return {"removed": True}
 
 
 @router.get(PROJECT + "/collections/{collection}/documents", tags=["collections"])
 def documents(access: Viewer, collection: str, after: After = None, limit: Limit = 50) -> list[schema.Document]:
-    """Documents of a file, by position."""
+    """List the documents of a file by position."""
     found = find_collection(access, collection)
     return access.workspace.documents.page(found.id, after=after, limit=limit)
 
@@ -457,62 +473,62 @@ def documents(access: Viewer, collection: str, after: After = None, limit: Limit
 
 @router.get(PROJECT + "/runs", tags=["runs"])
 def list_runs(access: Viewer, kind: Literal["label", "diagnose"] = "label") -> list[schema.Run]:
-    """Runs, latest first."""
+    """List the runs, latest first."""
     return access.workspace.runs.list(access.project.id, kind=kind)
 
 
 @router.post(PROJECT + "/runs", tags=["runs"])
 def start_run(access: Owner, body: RunBody) -> schema.Run:
-    """Start a run; ask for it until its state is done."""
+    """Start a run; request it repeatedly until its state is done."""
     parameters = {key: value for key, value in body.model_dump().items() if value is not None and key != "name"}
     return access.workspace.runs.start(access.project.id, parameters, by=access.by, name=body.name)
 
 
 @router.post(PROJECT + "/diagnoses", tags=["runs"])
 def start_diagnosis(access: Owner) -> schema.Run:
-    """Look what separates the two collections."""
+    """Start a diagnosis of the differences between the two collections."""
     return access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
 
 
 @router.get(RUN, tags=["runs"])
 def get_run(access: Viewer, run: str) -> schema.Run:
-    """One run."""
+    """Return a run."""
     return find_run(access, run)
 
 
 @router.patch(RUN, tags=["runs"])
 def rename_run(access: Owner, run: str, body: Named) -> schema.Run:
-    """Another name."""
+    """Rename a run."""
     return access.workspace.runs.rename(find_run(access, run).id, body.name, by=access.by)
 
 
 @router.post(RUN + "/teach", tags=["runs"])
 def teach(access: Reviewer, run: str) -> schema.Run:
-    """A run that learns from every answer so far."""
+    """Start a run that learns from every answer so far."""
     return access.workspace.runs.teach(find_run(access, run).id, by=access.by)
 
 
 @router.get(RUN + "/job", tags=["runs"])
 def get_job(access: Viewer, run: str) -> schema.Job:
-    """How far a run is."""
+    """Return the progress of a run."""
     return access.workspace.runs.job(find_run(access, run).id)
 
 
 @router.post(RUN + "/cancel", tags=["runs"])
 def cancel(access: Owner, run: str) -> schema.Job:
-    """Ask a run to stop."""
+    """Cancel a run."""
     return access.workspace.jobs.cancel(get_job(access, run).id, by=access.by)
 
 
 @router.post(RUN + "/resume", tags=["runs"])
 def resume(access: Owner, run: str) -> schema.Job:
-    """Let a stopped run go on."""
+    """Continue a stopped run."""
     return access.workspace.jobs.resume(get_job(access, run).id, by=access.by)
 
 
 @router.get(RUN + "/tables/{table}", tags=["runs"])
 def get_table(access: Viewer, run: str, table: str) -> Any:
-    """A table of the report: hero, cards, curve, bins, map, groups, moved, shift, decision, …"""
+    """Return a table of the report, such as hero, cards, curve, bins, map, groups, moved, shift or decision."""
     found = access.workspace.runs.table(find_run(access, run).id, table)
     if found is None:
         raise HTTPException(404, "The run has no such table.")
@@ -530,7 +546,7 @@ def predictions(
     search: Annotated[str | None, Query(max_length=200)] = None,
     order: Literal["position", "confidence"] = "position",
 ) -> list[schema.Prediction]:
-    """Labels, a page at a time."""
+    """List one page of a run's labels."""
     return access.workspace.runs.predictions(
         find_run(access, run).id, after=after, limit=limit, label=label, review=review, search=search, order=order
     )
@@ -538,9 +554,10 @@ def predictions(
 
 @router.post("/label", tags=["runs"])
 def label_texts(bench: BenchNow, person: Person, body: TextsBody) -> LabelledTexts:
-    """Label texts by a run that is done, without keeping them: for programs.
+    """Label texts with a finished run, without storing them.
 
-    Needs the role reviewer in the run's project. The first call reads the saved model; later ones take milliseconds.
+    This needs the role reviewer in the run's project. The first call loads the saved model; later ones take
+    milliseconds.
     """
     access = service.enter_run(bench, person, body.run)
     columns = service.saved_result(bench, body.run).label_new(body.texts).columns()
@@ -552,7 +569,7 @@ def label_texts(bench: BenchNow, person: Person, body: TextsBody) -> LabelledTex
 
 @router.get(PROJECT + "/compare", tags=["runs"])
 def compare_runs(access: Viewer, a: str, b: str) -> dict[str, Any]:
-    """Which labels changed from one run to the other, and to what."""
+    """Count the labels that changed between two runs."""
     return access.workspace.compare.of(find_run(access, a).id, find_run(access, b).id)
 
 
@@ -566,16 +583,16 @@ def flips(
     after: After = None,
     limit: Limit = 50,
 ) -> list[dict[str, Any]]:
-    """Documents whose label changed, by position."""
+    """List the documents whose label changed, by position."""
     first, second = find_run(access, a), find_run(access, b)
     return access.workspace.compare.flips(first.id, second.id, old=before, new=towards, after=after, limit=limit)
 
 
 @router.get(RUN + "/forecast", tags=["runs"])
 def forecast(access: Viewer, run: str, read: Annotated[int, Query(ge=1, le=2_000)] = 50) -> dict[str, Any] | None:
-    """What so many further answers should bring: documents to review now and then, share of right labels then.
+    """Forecast the effect of more answers: documents to review now and then, and the share of right labels then.
 
-    Null where no accuracy is expected, so that nothing can be forecast.
+    The result is null if the run has no expected accuracy.
     """
     return service.forecast(access, find_run(access, run), read)
 
@@ -585,43 +602,43 @@ def forecast(access: Viewer, run: str, read: Annotated[int, Query(ge=1, le=2_000
 
 @router.post(RUN + "/queue", tags=["review"])
 def next_documents(access: Reviewer, run: str, body: Count) -> list[schema.Prediction]:
-    """The next documents to read; they are yours for ten minutes."""
+    """Lease the next documents to read for ten minutes."""
     return access.workspace.queue.next(find_run(access, run).id, access.by, body.n)
 
 
 @router.post(RUN + "/queue/skip", tags=["review"])
 def skip(access: Reviewer, run: str, body: DocumentBody) -> dict[str, int]:
-    """Leave a document for later."""
+    """Move a document to the end of the queue."""
     return {"skipped": access.workspace.queue.skip(find_run(access, run).id, access.by, body.document)}
 
 
 @router.delete(RUN + "/queue", tags=["review"])
 def release(access: Reviewer, run: str) -> dict[str, int]:
-    """Put back everything in your hands."""
+    """Release all documents that you have leased."""
     return {"released": access.workspace.queue.release(find_run(access, run).id, access.by)}
 
 
 @router.get(RUN + "/queue", tags=["review"])
 def queue_counts(access: Viewer, run: str) -> dict[str, int]:
-    """Documents by where they stand."""
+    """Count the documents by their state in the queue."""
     return access.workspace.queue.counts(find_run(access, run).id)
 
 
 @router.post(RUN + "/answers", tags=["review"])
 def answer(access: Reviewer, run: str, body: AnswerBody) -> schema.Answer:
-    """Say what a document is."""
+    """Record an answer for a document."""
     return service.give_answer(access, run, body.document, body.label, body.token)
 
 
 @router.get(PROJECT + "/answers", tags=["review"])
 def answers(access: Viewer, after: After = None, limit: Limit = 100) -> list[schema.Answer]:
-    """Everything that was answered, also what was taken back."""
+    """List all answers, including undone ones."""
     return access.workspace.answers.list(access.project.id, after=after, limit=limit)
 
 
 @router.post(PROJECT + "/answers/undo", tags=["review"])
 def undo(access: Reviewer) -> list[schema.Answer]:
-    """Take back your last answer."""
+    """Undo your latest answer."""
     taken = access.workspace.answers.undo(by=access.by, project=access.project.id)
     if taken:
         access.bench.tallies.clear()
@@ -630,7 +647,7 @@ def undo(access: Reviewer) -> list[schema.Answer]:
 
 @router.get(PROJECT + "/hands", tags=["review"])
 def list_hands(access: Viewer) -> list[dict[str, Any]]:
-    """Files of machine answers, and how often each hand is right by the latest run that weighed them."""
+    """List files of other annotators' answers, with each annotator's reliability as the latest run estimated it."""
     run = access.workspace.runs.latest(access.project.id)
     weighed = (access.workspace.runs.table(run.id, "hands") or []) if run else []
     found = {row["hand"]: row | {"sentence": describe_hand(row)} for row in weighed}
@@ -647,7 +664,7 @@ def add_hands(
     file: Annotated[UploadFile, File()],
     by: Annotated[str, Form(max_length=200, description="whose answers; the column by if omitted")] = "",
 ) -> list[dict[str, Any]]:
-    """Send answers of a machine about the documents of a run; later runs weigh them."""
+    """Upload another annotator's answers for the documents of a run; later runs weight them by reliability."""
     settings, name = access.bench.settings, file.filename or "file"
     result = service.saved_result(access.bench, find_run(access, run).id)
     with unpacking_at_most(settings.max_unpacked):
@@ -659,7 +676,7 @@ def add_hands(
 
 @router.delete(PROJECT + "/hands/{hand}", tags=["review"])
 def remove_hand(access: Owner, hand: str) -> list[dict[str, Any]]:
-    """Take a file of machine answers back."""
+    """Remove a file of another annotator's answers."""
     found = service.require_own(access, access.workspace.hands.get(hand), "hand")
     access.workspace.hands.remove(found.id, by=access.by)
     return list_hands(access)
@@ -667,7 +684,7 @@ def remove_hand(access: Owner, hand: str) -> list[dict[str, Any]]:
 
 @router.get(PROJECT + "/agreement", tags=["review"])
 def agreement(access: Viewer) -> dict[str, Any]:
-    """How far people agree where two of them answered the same document."""
+    """Return how far people agree on documents that two of them answered."""
     return access.workspace.answers.agreement(access.project.id)
 
 
@@ -676,58 +693,58 @@ def agreement(access: Viewer) -> dict[str, Any]:
 
 @router.get(PROJECT + "/words", tags=["words"])
 def list_words(access: Viewer) -> list[schema.Word]:
-    """Words that were given to classes."""
+    """List the words that have a class."""
     return access.workspace.words.list(access.project.id)
 
 
 @router.get(PROJECT + "/words/search", tags=["words"])
 def search_words(access: Viewer, q: Annotated[str, Query(max_length=200)] = "", limit: Limit = 30) -> list[Any]:
-    """Words of the target that begin like this."""
+    """List the target's most frequent words with a given beginning."""
     return access.workspace.words.search(access.project.id, q, limit=limit)
 
 
 @router.get(PROJECT + "/words/touches", tags=["words"])
 def touches(access: Viewer, word: Annotated[str, Query(min_length=1, max_length=200)]) -> dict[str, Any]:
-    """Which documents a word would touch."""
+    """Return the documents that contain a word."""
     return access.workspace.words.touches(access.project.id, word)
 
 
 @router.post(PROJECT + "/words", tags=["words"])
 def assign_word(access: Reviewer, body: WordBody) -> schema.Word:
-    """Give a word to a class."""
+    """Assign a word to a class."""
     return access.workspace.words.assign(access.project.id, body.word, body.label, by=access.by)
 
 
 @router.delete(PROJECT + "/words/{word}", tags=["words"])
 def remove_word(access: Reviewer, word: str) -> dict[str, bool]:
-    """Take a word back."""
+    """Remove a word's class."""
     access.workspace.words.remove(access.project.id, word, by=access.by)
     return {"removed": True}
 
 
 @router.get(RUN + "/groups", tags=["groups"])
 def list_groups(access: Viewer, run: str) -> list[Any]:
-    """Groups that fit no class."""
+    """List the groups that fit no class."""
     return access.workspace.groups.list(find_run(access, run).id)
 
 
 @router.post(RUN + "/groups/rename", tags=["groups"])
 def rename_group(access: Reviewer, run: str, body: GroupName) -> list[Any]:
-    """Another name for a group."""
+    """Rename a group."""
     access.workspace.groups.rename(find_run(access, run).id, body.group, body.name, by=access.by)
     return list_groups(access, run)
 
 
 @router.post(RUN + "/groups/merge", tags=["groups"])
 def merge_groups(access: Reviewer, run: str, body: GroupMerge) -> list[Any]:
-    """Put one group into another."""
+    """Merge one group into another."""
     access.workspace.groups.merge(find_run(access, run).id, [body.group, body.into], body.into, by=access.by)
     return list_groups(access, run)
 
 
 @router.post(RUN + "/groups/class", tags=["groups"])
 def group_to_class(access: Reviewer, run: str, body: GroupName) -> list[Any]:
-    """Make a class of a group."""
+    """Turn a group into a class."""
     service.make_class(access, run, body.group, body.name)
     return list_groups(access, run)
 
@@ -736,13 +753,13 @@ def group_to_class(access: Reviewer, run: str, body: GroupName) -> list[Any]:
 def subtopics(
     access: Reviewer, run: str, within: Annotated[str, Query(max_length=2_000)], clusters: Clusters = None
 ) -> list[dict[str, Any]]:
-    """A class, or a group that fits none, split into groups: number, name, size, words, documents."""
+    """Split a class or a new group into subtopics with number, name, size, words and documents."""
     return service.split_class(access, run, within, clusters).groups
 
 
 @router.post(RUN + "/subtopics", tags=["groups"])
 def name_subtopics(access: Reviewer, run: str, body: SubtopicNames) -> dict[str, int]:
-    """Make classes of subtopics, by their numbers; how many documents got an answer by it."""
+    """Turn subtopics into classes by their numbers, and return how many documents got a class."""
     return {"answered": service.name_subtopics(access, run, body.within, body.clusters, body.names)}
 
 
@@ -751,7 +768,7 @@ def name_subtopics(access: Reviewer, run: str, body: SubtopicNames) -> dict[str,
 
 @router.get(RUN + "/checks", tags=["check"])
 def list_checks(access: Viewer, run: str) -> list[schema.Check]:
-    """Random samples of a run."""
+    """List the random samples of a run."""
     return access.workspace.checks.list(find_run(access, run).id)
 
 
@@ -763,26 +780,26 @@ def draw(access: Reviewer, run: str, body: SampleBody) -> schema.Check:
 
 @router.post(PROJECT + "/checks/{sample}/next", tags=["check"])
 def next_of_check(access: Reviewer, sample: str) -> schema.Document | None:
-    """The next document of a sample, without what the run says about it."""
+    """Return the next document of a sample without the run's label."""
     return access.workspace.checks.next(find_check(access, sample)[0].id, access.by)
 
 
 @router.post(PROJECT + "/checks/{sample}/answers", tags=["check"])
 def answer_check(access: Reviewer, sample: str, body: AnswerBody) -> dict[str, Any] | None:
-    """Answer a document of a sample; what the sample says so far comes back."""
+    """Answer a document of a sample, and return the estimate so far."""
     found = answer_sample(access, sample, body.document, body.label, body.token)[0]
     return access.workspace.checks.estimate(found.id)
 
 
 @router.get(PROJECT + "/checks/{sample}/estimate", tags=["check"])
 def estimate(access: Viewer, sample: str) -> dict[str, Any] | None:
-    """How many labels are right, by a sample."""
+    """Estimate from a sample how many labels are right."""
     return access.workspace.checks.estimate(find_check(access, sample)[0].id)
 
 
 @router.post(PROJECT + "/checks/{sample}/accept", tags=["check"])
 def accept(access: Reviewer, sample: str) -> dict[str, int]:
-    """Accept, unread, every label as sure as the sample's threshold; all of the sample must have been answered."""
+    """Accept, unread, every label that reaches the threshold of a completely answered sample."""
     accepted = access.workspace.checks.accept(find_check(access, sample)[0].id, by=access.by)
     access.bench.tallies.clear()
     return {"accepted": accepted}
@@ -790,5 +807,5 @@ def accept(access: Reviewer, sample: str) -> dict[str, int]:
 
 @router.post(PROJECT + "/exports", tags=["export"], response_class=Response)
 def export_file(access: Reviewer, body: ExportBody) -> Response:
-    """A file: labels (csv, xlsx, jsonl, parquet), report (html), model (isthmus), answers, audit (csv, jsonl)."""
+    """Download labels (csv, xlsx, jsonl, parquet), report (html), model (isthmus), codebook, answers or audit log."""
     return service.make_export(access, body.run, body.kind, body.format, body.add)

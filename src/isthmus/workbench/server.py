@@ -1,4 +1,4 @@
-"""Starting and stopping: the server, its worker process, and what is said at the door."""
+"""Start and stop the server with its worker process, its log and its limits on connections."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ from isthmus.workbench.settings import MIB, Settings, check_proxies, is_every_ad
 from isthmus.workspace.worker import start_worker, stop_worker
 
 log = logging.getLogger("isthmus.workbench")
-_WATCH = 2.0  # seconds between two looks at the worker
-_BACKLOG = 2_048  # connections that wait to be taken
+_WATCH = 2.0  # seconds between two checks whether the worker runs
+_BACKLOG = 2_048  # connections that may wait to be accepted
+# Size in bytes from which a log file is replaced by a new one.
 _LOG_BYTES = 20 * MIB
-_PATIENCE = 10  # seconds for requests under way when the server stops
+_PATIENCE = 10  # seconds that running requests get when the server stops
 
 
 def serve(
@@ -51,37 +52,39 @@ def serve(
     log_file: str | Path | None = None,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Open the workbench over a workspace, until it is asked to stop.
+    """Serve the workbench of a workspace until the process is stopped.
 
     Parameters
     ----------
     workspace : Workspace
-        As :func:`isthmus.workspace.open_workspace` gives it.
-    host, port : where to listen
-        An address that other machines can reach demands accounts.
+        Workspace that :func:`isthmus.workspace.open_workspace` returned.
+    host : str, default="127.0.0.1"
+        Address to listen on. An address that other machines can reach requires accounts.
+    port : int, default=8765
+        Port to listen on.
     accounts : bool, default=False
-        Demand accounts on this machine's own address, too: for a server behind a proxy.
+        Whether to require accounts on this machine's own address too, for a server behind a proxy.
     https : bool, default=False
-        The proxy in front speaks https; cookies are sent over nothing else.
+        Whether the proxy in front speaks https; cookies are then sent only over https.
     names : sequence of str, default=()
-        Names under which the server is reached; others are not answered.
+        Names under which the server is reached; requests for other names are refused.
     max_upload : int, default=200 MiB
-        Bytes of a file that is sent.
+        Largest uploaded file in bytes.
     sample : bool, default=False
-        Have the bundled sample; it is labelled in the background.
+        Whether to add the bundled sample as a project; the worker labels it in the background.
     proxies : sequence of str, default=()
-        Addresses (or networks) of proxies whose word about where a request came from is taken. With ``https`` and
-        none named, a proxy on this machine.
+        Addresses or networks of proxies that are trusted to report a client's address. With ``https`` and no
+        address, a proxy on this machine is trusted.
     log_file : path, optional
-        Where the log goes, a line of JSON an event; "-" is standard output. If omitted, ``logs/serve.log`` in the
-        workspace.
+        File for the log, with one line of JSON per event; "-" is standard output. If omitted, ``logs/serve.log`` in
+        the workspace.
     say : callable, default=print
-        Takes the lines for the person who started the server.
+        Receives the lines for the person who starts the server.
 
     See Also
     --------
-    make_app : The application alone, for a server of your own.
-    isthmus.workspace.open_workspace : Opens the workspace.
+    make_app : Build only the application, for another server.
+    isthmus.workspace.open_workspace : Open the workspace.
     """
     settings = Settings(
         host=host,
@@ -95,7 +98,7 @@ def serve(
     )
     address = public_address(settings)
     with ExitStack() as open_things:
-        # Bound before anything is said or made: on a taken port somebody else would answer at the address.
+        # Bind first: if another program uses the port, its page would answer at the printed address.
         sockets = [open_things.enter_context(one) for one in listen(host, port)]
         place = Path(log_file or workspace.folder / "logs" / "serve.log")
         worker_log = open_things.enter_context(open_log(place, say))
@@ -114,7 +117,20 @@ def serve(
 
 
 def server_config(app: Any, settings: Settings) -> uvicorn.Config:
-    """How the server speaks: bounded heads and bodies, and the client's address from named proxies alone."""
+    """Return the configuration of uvicorn: limited headers, and client addresses only from trusted proxies.
+
+    Parameters
+    ----------
+    app : Any
+        The application.
+    settings : Settings
+        Settings of the workbench.
+
+    Returns
+    -------
+    uvicorn.Config
+        The configuration.
+    """
     return uvicorn.Config(
         app,
         log_config=None,
@@ -130,21 +146,41 @@ def server_config(app: Any, settings: Settings) -> uvicorn.Config:
 
 
 def load_languages() -> None:
-    """Load the model of languages in the background: it takes a second or two."""
+    """Load the language model in the background, because that takes one or two seconds."""
     identify_language("a text to warm up with")
     log.info("language model loaded")
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Sockets that listen on every address of the host, or a sentence that says why that cannot be."""
+    """Open sockets on every address of a host.
+
+    Parameters
+    ----------
+    host : str
+        Name or address.
+    port : int
+        Port.
+
+    Returns
+    -------
+    list[socket.socket]
+        Listening sockets.
+
+    Raises
+    ------
+    UsageError
+        If an address is taken or cannot be used.
+    """
     found: list[socket.socket] = []
     try:
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         for family, kind, protocol, _, place in dict.fromkeys(places):
             found.append(socket.socket(family, kind, protocol))
             if os.name == "posix":
+                # Without this option, a restarted server could not use its port for a minute.
                 found[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
+                # Otherwise the IPv6 socket would also take the IPv4 port, on which another socket listens.
                 found[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
             found[-1].bind(place)
             found[-1].listen(_BACKLOG)
@@ -161,7 +197,13 @@ def listen(host: str, port: int) -> list[socket.socket]:
 
 @contextmanager
 def staying_for_the_end() -> Iterator[None]:
-    """The server hands on the signal that ended it; the process must live until the worker has ended, too."""
+    """Ignore the signal that uvicorn raises again, so that the process lives until the worker has ended.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
     before = signal.signal(signal.SIGTERM, lambda number, frame: None)
     try:
         with suppress(KeyboardInterrupt):
@@ -171,6 +213,18 @@ def staying_for_the_end() -> Iterator[None]:
 
 
 def public_address(settings: Settings) -> str:
+    """Return the address under which people reach the server.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the workbench.
+
+    Returns
+    -------
+    str
+        Address with its protocol.
+    """
     host = "localhost" if is_every_address(settings.host) else settings.host
     if settings.names:
         host = settings.names[0]
@@ -179,7 +233,17 @@ def public_address(settings: Settings) -> str:
 
 
 def greet_owners(workspace: Any, address: str, say: Callable[[str], None]) -> None:
-    """The link for the first account; or, where there are accounts, which projects none of them can see."""
+    """Print the link for the first account, or a warning about projects without an owner who can sign in.
+
+    Parameters
+    ----------
+    workspace : Any
+        Open workspace.
+    address : str
+        Address of the server.
+    say : Callable[[str], None]
+        Receives the lines.
+    """
     if not workspace.people.has_accounts():
         token = workspace.people.invite("owner", by=workspace.people.local().id)
         say(f"There are no accounts yet. Create the first one here (the link works once): {address}/join/{token}")
@@ -194,7 +258,20 @@ def greet_owners(workspace: Any, address: str, say: Callable[[str], None]) -> No
 
 
 def sample_owner(workspace: Any, settings: Settings) -> Any:
-    """Who gets the sample: the oldest owner's account; before there is one, `local`."""
+    """Return the owner of the sample: the oldest owner with an account, else the local person.
+
+    Parameters
+    ----------
+    workspace : Any
+        Open workspace.
+    settings : Settings
+        Settings of the workbench.
+
+    Returns
+    -------
+    Any
+        The person.
+    """
     if not settings.accounts:
         return workspace.people.local()
     owners = [row for row in workspace.people.list() if row.role == "owner" and row.password_hash and not row.disabled]
@@ -202,42 +279,66 @@ def sample_owner(workspace: Any, settings: Settings) -> Any:
 
 
 def prepare_sample(workspace: Any, settings: Settings) -> None:
+    """Add the sample project, unless its owner has it already.
+
+    Parameters
+    ----------
+    workspace : Any
+        Open workspace.
+    settings : Settings
+        Settings of the workbench.
+    """
     person = sample_owner(workspace, settings)
     if find_sample(workspace, person.id) is None:
         add_sample(workspace, by=person.id)
 
 
 class Worker:
-    """The worker process, started again if it dies, ended with the server."""
+    """Run the worker process and restart it if it dies."""
 
     def __init__(self, workspace: Any, log_file: Any = None):
         self._workspace, self._log_file, self._leaving = workspace, log_file, threading.Event()
         self._thread = threading.Thread(target=self._watch, name="worker-watch", daemon=True)
 
     def __enter__(self) -> Worker:
+        """Start the worker."""
         self.process = start_worker(self._workspace, log_file=self._log_file)
         self._thread.start()
         return self
 
     def __exit__(self, *error: Any) -> None:
+        """End the worker."""
         self._leaving.set()
         self._thread.join()
         stop_worker(self.process)
 
     def _watch(self) -> None:
+        """Restart the worker when it has ended."""
         while not self._leaving.wait(_WATCH):
             if self.process.poll() is not None:
                 log.error("worker ended", extra={"facts": {"code": self.process.returncode}})
                 self.process = start_worker(self._workspace, log_file=self._log_file)
 
 
-# -- Logs as lines of JSON: one line an event, ready for any collector
+# -- Logs as lines of JSON: one line per event, for log collectors
 
 
 class LineFormatter(logging.Formatter):
-    """A record as one line of JSON."""
+    """Formats a log record as one line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
+        """Return a record as one line of JSON.
+
+        Parameters
+        ----------
+        record : logging.LogRecord
+            Record of the log.
+
+        Returns
+        -------
+        str
+            JSON in ASCII.
+        """
         facts = {
             "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -250,17 +351,41 @@ class LineFormatter(logging.Formatter):
 
 
 class LogFile(RotatingFileHandler):
-    """A log that turns to standard error for a line that its disk does not take."""
+    """A log file that writes a line to standard error if its disk is full."""
 
-    def handleError(self, record: logging.LogRecord) -> None:  # the name that logging calls
-        """Say the line elsewhere."""
+    def handleError(self, record: logging.LogRecord) -> None:  # logging prescribes this name
+        """Write the line to standard error.
+
+        Parameters
+        ----------
+        record : logging.LogRecord
+            Record of the log.
+        """
         with suppress(Exception):
             sys.stderr.write(self.format(record) + "\n")
 
 
 @contextmanager
 def open_log(place: Path, say: Callable[[str], None]) -> Iterator[Any]:
-    """Send the server's log to a file (or, for "-", standard output), and give one for the worker's."""
+    """Send the server's log to a file, or to standard output for "-".
+
+    Parameters
+    ----------
+    place : Path
+        Path of the log.
+    say : Callable[[str], None]
+        Receives the line with the path.
+
+    Yields
+    ------
+    Any
+        File for the worker's log, or None.
+
+    Raises
+    ------
+    UsageError
+        If the log cannot be written.
+    """
     if str(place) == "-":
         log_lines(logging.StreamHandler(sys.stdout))
         yield None
@@ -282,7 +407,13 @@ def open_log(place: Path, say: Callable[[str], None]) -> Iterator[Any]:
 
 
 def log_lines(handler: logging.Handler) -> None:
-    """Send what the server notes to a handler, as lines."""
+    """Send the log of the server to a handler.
+
+    Parameters
+    ----------
+    handler : logging.Handler
+        Handler of logging.
+    """
     handler.setFormatter(LineFormatter())
     for name, least in (("isthmus", logging.INFO), ("uvicorn", logging.WARNING)):
         logger = logging.getLogger(name)
@@ -291,19 +422,39 @@ def log_lines(handler: logging.Handler) -> None:
         logger.propagate = False
 
 
-# -- Connections below the application: how many there may be, and how long the headers of a request may take
+# -- Connections: their largest number, and the time within which the headers of a request must arrive
 
 
-MAX_HEAD = 32 * 2**10  # bytes of a request's headers
+MAX_HEAD = 32 * 2**10  # largest size of a request's headers in bytes
 
 
 def bounded_protocol(settings: Settings) -> type[asyncio.Protocol]:
-    """uvicorn's HTTP protocol with the limits of the settings, for ``uvicorn.Config(http=…)``."""
+    """Return uvicorn's HTTP protocol with the limits of the settings, for ``uvicorn.Config(http=…)``.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the workbench.
+
+    Returns
+    -------
+    type[asyncio.Protocol]
+        Class of the protocol.
+    """
 
     class BoundedProtocol(H11Protocol):
+        """uvicorn's protocol, with a limit on connections and on the time for headers."""
+
         _deadline: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
+            """Accept a connection unless there are too many.
+
+            Parameters
+            ----------
+            transport : Any
+                Transport of the connection.
+            """
             super().connection_made(transport)
             if len(self.connections) > settings.max_connections:
                 transport.abort()
@@ -311,20 +462,36 @@ def bounded_protocol(settings: Settings) -> type[asyncio.Protocol]:
             self._watch_head()
 
         def data_received(self, data: bytes) -> None:
+            """Pass on received bytes and check whether the headers are complete.
+
+            Parameters
+            ----------
+            data : bytes
+                Received bytes.
+            """
             super().data_received(data)
             self._watch_head()
 
         def connection_lost(self, exc: Exception | None) -> None:
+            """Stop the timer of a closed connection.
+
+            Parameters
+            ----------
+            exc : Exception or None
+                Error that closed the connection, if any.
+            """
             self._forget_deadline()
             super().connection_lost(exc)
 
         def _watch_head(self) -> None:
+            """Start the timer while a request's headers are incomplete; stop it afterwards."""
             if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
                 self._forget_deadline()
             elif self._deadline is None:
                 self._deadline = self.loop.call_later(settings.head_seconds, self.transport.abort)
 
         def _forget_deadline(self) -> None:
+            """Stop the timer."""
             if self._deadline is not None:
                 self._deadline.cancel()
                 self._deadline = None

@@ -1,4 +1,4 @@
-"""The settings of a running workbench: where it listens, who may come in, how much may be sent."""
+"""Settings of a running workbench: where it listens, who may sign in, and how much a client may send."""
 
 from __future__ import annotations
 
@@ -11,47 +11,52 @@ from pathlib import Path
 
 from isthmus.exceptions import UsageError
 
+# Bytes.
 MIB = 2**20
+# Length of the secret: 256 bits.
 _SECRET_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How a workbench runs.
+    """Settings of a workbench.
 
     Parameters
     ----------
-    host, port : where it listens
+    host : str
+        Address to listen on.
+    port : int
+        Port to listen on.
     accounts : bool
-        People sign in. If False there is one person, and only local connections are accepted.
+        Whether people sign in. If False there is one person, and only local connections are accepted.
     secret : bytes
-        Signs cookies and tokens.
+        Key that signs cookies and tokens.
     max_upload : int
-        Bytes of a file that is sent.
+        Largest uploaded file in bytes.
     max_unpacked : int
-        Bytes to which a packed file may unpack.
+        Largest size in bytes of a compressed file's content.
     max_body : int
-        Bytes of any other request.
+        Largest body in bytes of any other request.
     max_stranger : int
-        Bytes of a request of somebody who has not signed in.
+        Largest body in bytes of a request from somebody who has not signed in.
     max_requests : int
-        Requests under way at a time.
+        Largest number of simultaneous requests.
     max_strangers : int
         How many of them may be changes (sign-ins) by people who have not signed in.
     max_stranger_requests : int
         How many of those may come from one address.
     max_connections : int
-        Open connections, idle ones included.
+        Largest number of open connections, including idle ones.
     head_seconds : float
-        How long the headers of a request may take.
+        Seconds within which the headers of a request must arrive.
     https : bool
-        Cookies are sent over https alone; for a server behind a proxy that speaks it.
+        Whether cookies are sent only over https, for a server behind a proxy that speaks it.
     names : tuple of str
-        Further names under which the server is reached, beside ``host`` and this machine's loopback names.
+        Names under which the server is reached, in addition to ``host`` and this machine's loopback names.
     proxies : tuple of str
-        Addresses or networks of proxies whose word about where a request came from is taken.
+        Addresses or networks of proxies that are trusted to report a client's address.
     session_seconds : int
-        How long a sign-in lasts.
+        Seconds after which people must sign in again.
 
     Examples
     --------
@@ -79,10 +84,20 @@ class Settings:
     session_seconds: int = 14 * 24 * 3600
 
     def answers_to(self, host: str) -> bool:
-        """Whether a request that names this host is meant for this server.
+        """Return whether a request with this host is meant for this server.
 
-        Without it a page elsewhere could point its own name at 127.0.0.1 and read everything (DNS rebinding). A server
-        on all addresses is known under names it cannot know; there, a stranger's name carries no cookie.
+        Without this check, a foreign page could point its own name at 127.0.0.1 and read everything (DNS rebinding). A
+        server on all addresses cannot know its names; there, accounts protect it, because a foreign name has no cookie.
+
+        Parameters
+        ----------
+        host : str
+            Host header of the request.
+
+        Returns
+        -------
+        bool
+            True if the host is the server's.
         """
         name = _without_port(host)
         if name in ("localhost", "127.0.0.1", "::1", *self.names) or name == self.host.lower():
@@ -91,6 +106,7 @@ class Settings:
 
 
 def _without_port(host: str) -> str:
+    """Return a host without its port and brackets, in lower case."""
     host = host.strip().lower()
     if host.startswith("["):
         return host[1:].partition("]")[0]
@@ -98,7 +114,18 @@ def _without_port(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach the address."""
+    """Return whether only this machine can reach an address.
+
+    Parameters
+    ----------
+    host : str
+        Name or address.
+
+    Returns
+    -------
+    bool
+        True for loopback addresses.
+    """
     if host.lower() == "localhost":
         return True
     try:
@@ -108,7 +135,18 @@ def is_loopback(host: str) -> bool:
 
 
 def is_every_address(host: str) -> bool:
-    """Whether the address stands for all addresses of the machine."""
+    """Return whether an address means all addresses of the machine.
+
+    Parameters
+    ----------
+    host : str
+        Name or address.
+
+    Returns
+    -------
+    bool
+        True for 0.0.0.0 and ::.
+    """
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:
@@ -116,7 +154,23 @@ def is_every_address(host: str) -> bool:
 
 
 def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
-    """Addresses and networks of proxies, as they were given; anything else is refused."""
+    """Return the addresses and networks of proxies unchanged after checking them.
+
+    Parameters
+    ----------
+    proxies : Sequence[str]
+        Addresses or networks.
+
+    Returns
+    -------
+    tuple[str, ...]
+        The same addresses and networks.
+
+    Raises
+    ------
+    UsageError
+        If one is neither an address nor a network.
+    """
     for proxy in proxies:
         try:
             ipaddress.ip_network(proxy, strict=False)
@@ -129,9 +183,26 @@ def check_proxies(proxies: Sequence[str]) -> tuple[str, ...]:
 
 
 def load_secret(folder: Path) -> bytes:
-    """The workspace's secret; made on first use, readable by its owner alone."""
+    """Load the workspace's secret, or create one that only its owner can read.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the workspace.
+
+    Returns
+    -------
+    bytes
+        The secret.
+
+    Raises
+    ------
+    UsageError
+        If the file is damaged.
+    """
     path = Path(folder) / "secret.key"
     try:
+        # O_EXCL lets only one of two processes create the file.
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         secret = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Files come in: sending, looking, saying which column is what."""
+"""Pages for uploading files, previewing them and mapping their columns."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ router = APIRouter(prefix="/projects/{project}/data", include_in_schema=False)
 
 @router.get("")
 def collections(access: Viewer):
+    """Show the files of the project."""
     rows = access.workspace.collections.list(access.project.id)
     return project_page(
         access,
@@ -32,12 +33,14 @@ def collections(access: Viewer):
 
 @router.post("")
 def send(access: Owner, file: Annotated[UploadFile, File()], kind: Annotated[str, Form()] = "source"):
+    """Upload one file."""
     added = api.add_collection(access, file, kind)  # type: ignore[arg-type]  # another kind is refused there
     return go_to(access, "data", added.id)
 
 
 @router.post("/pair")
 def send_pair(access: Owner, source: Annotated[UploadFile, File()], target: Annotated[UploadFile, File()]):
+    """Upload a source and a target."""
     first = api.add_collection(access, source, "source")
     api.add_collection(access, target, "target")
     return go_to(access, "data", first.id)
@@ -45,27 +48,44 @@ def send_pair(access: Owner, source: Annotated[UploadFile, File()], target: Anno
 
 @router.post("/hands")
 def send_hands(access: Owner, file: Annotated[UploadFile, File()], run: Field = "", by: Field = ""):
+    """Upload the answers of another annotator."""
     api.add_hands(access, run, file, by)
     return go_to(access, "data")
 
 
 @router.post("/hands/{hand}/remove")
 def take_back_hand(access: Owner, hand: str):
+    """Remove the answers of another annotator."""
     api.remove_hand(access, hand)
     return go_to(access, "data")
 
 
 @router.get("/{collection}")
 def collection(access: Viewer, collection: str, sheet: str | None = None):
+    """Show a file with its columns."""
     return collection_page(access, collection, sheet=sheet)
 
 
 def collection_page(access: Access, id: str, *, sheet: str | None = None, trouble: str = ""):
+    """Show a file with its columns and, after an error, a sentence about it.
+
+    Parameters
+    ----------
+    access : Access
+        The project and the person.
+    id : str
+        Id of the collection.
+    sheet : str, optional
+        Name of the worksheet to preview.
+    trouble : str, default=""
+        Sentence about an error.
+    """
     docs = find_collection(access, id)
     chosen = docs.mapping
     with unpacking_at_most(access.bench.settings.max_unpacked):
         preview = access.workspace.collections.preview(id, sheet=sheet or (chosen or {}).get("sheet"))
-    if chosen is None or (sheet is not None and sheet != chosen["sheet"]):  # another sheet has other columns
+    # Another sheet has other columns, so start from their guesses.
+    if chosen is None or (sheet is not None and sheet != chosen["sheet"]):
         chosen = preview["guesses"]
     facts = docs.facts or {}
     classes = facts.get("classes") or {}
@@ -91,7 +111,18 @@ def collection_page(access: Access, id: str, *, sheet: str | None = None, troubl
 
 
 def next_step(access: Access) -> dict[str, str]:
-    """Where to go once a file has been read."""
+    """Return what to do after a file has been read.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+
+    Returns
+    -------
+    dict[str, str]
+        ``title`` and ``address`` of the next step.
+    """
     rows = access.workspace.collections.list(access.project.id)
     kinds = {row.kind for row in rows if row.state == "ready"}
     if {"source", "target"} <= kinds:
@@ -107,7 +138,7 @@ def next_step(access: Access) -> dict[str, str]:
 
 @router.get("/{collection}/reading")
 def reading(access: Viewer, collection: str):
-    """Asked again and again while a file is read; loads the page when it is done."""
+    """Reload the page when the file has been read; the page requests this repeatedly."""
     if find_collection(access, collection).state == "reading":
         return Response(status_code=204)
     return Response(status_code=200, headers={"HX-Refresh": "true"})
@@ -122,6 +153,7 @@ def mapping(
     id_column: Annotated[str, Form()] = "",
     sheet: Annotated[str, Form()] = "",
 ):
+    """Map the columns and read the documents."""
     try:
         map_file(
             access, collection, text=text or [], label=label or None, id_column=id_column or None, sheet=sheet or None
@@ -135,5 +167,6 @@ def mapping(
 
 @router.post("/{collection}/remove")
 def remove(access: Owner, collection: str):
+    """Remove a file."""
     api.remove_collection(access, collection)
     return go_to(access, "data")

@@ -1,4 +1,4 @@
-"""What a person says of many documents at once: groups that fit no class, and words."""
+"""Pages for decisions about many documents at once: groups that fit no class, and words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from isthmus.workbench.pages import chosen_run, classes_of, latest_run, part, pe
 from isthmus.workbench.service import find_run
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
-_SHOWN, _SUGGESTED = 30, 12  # words
+_SHOWN, _SUGGESTED = 30, 12  # words on a page: found by a search, and suggested
 
 
 @router.get("/groups")
 def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Clusters = None):
+    """Show the groups of a run that fit no class."""
     found = chosen_run(access, run)
     subtopics = None
     if found is not None and within and access.may("reviewer"):
@@ -33,17 +34,28 @@ def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Cluste
 
 
 def back(access: Access, run: str):
+    """Redirect to the groups of a run.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    run : str
+        Id of the run.
+    """
     return go_to(access, "groups", query=f"?run={run}")
 
 
 @router.post("/groups/rename")
 def rename(access: Reviewer, run: Field = "", group: Field = "", name: Field = ""):
+    """Rename a group."""
     access.workspace.groups.rename(find_run(access, run).id, group, name, by=access.by)
     return back(access, run)
 
 
 @router.post("/groups/merge")
 def merge(access: Reviewer, run: Field = "", group: Field = "", into: Field = ""):
+    """Merge two groups."""
     access.workspace.groups.merge(find_run(access, run).id, [group, into], into, by=access.by)
     return back(access, run)
 
@@ -57,12 +69,14 @@ def make_class_of_subtopic(
     name: Field = "",
     clusters: Annotated[int | None, Form(ge=2, le=20)] = None,
 ):
+    """Turn a subtopic into a class."""
     service.name_subtopics(access, run, within, clusters, {number: name})
     return back(access, run)
 
 
 @router.post("/groups/class")
 def make_class(access: Reviewer, run: Field = "", group: Field = "", name: Field = ""):
+    """Turn a group into a class."""
     service.make_class(access, run, group, name)
     return back(access, run)
 
@@ -71,6 +85,20 @@ def make_class(access: Reviewer, run: Field = "", group: Field = "", name: Field
 
 
 def found_facts(access: Access, query: str) -> dict[str, Any]:
+    """Return the words that a query finds, or suggested words without a query.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    query : str
+        Beginning of the words.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values for the template.
+    """
     words, project = access.workspace.words, access.project.id
     suggested = [] if query else words.suggestions(project)[:_SUGGESTED]
     found = suggested or words.search(project, query, limit=_SHOWN)
@@ -78,6 +106,20 @@ def found_facts(access: Access, query: str) -> dict[str, Any]:
 
 
 def touched_facts(access: Access, word: str) -> dict[str, Any]:
+    """Return the documents that contain a word, by label.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    word : str
+        The word.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values for the template.
+    """
     run = latest_run(access)
     touched = access.workspace.words.touches(access.project.id, word) if word.strip() else None
     if touched is not None:
@@ -89,6 +131,7 @@ def touched_facts(access: Access, word: str) -> dict[str, Any]:
 
 @router.get("/words")
 def words(access: Viewer, q: str = "", word: str = ""):
+    """Show the words that have a class, and a search for others."""
     return project_page(
         access,
         "words",
@@ -101,21 +144,25 @@ def words(access: Viewer, q: str = "", word: str = ""):
 
 @router.get("/words/search")
 def search(access: Viewer, q: str = ""):
+    """Return the words that a query finds, for the page of words."""
     return part(access, "words_found", **found_facts(access, q))
 
 
 @router.get("/words/touches")
 def touches(access: Viewer, word: str = ""):
+    """Return the documents that contain a word, for the page of words."""
     return part(access, "touches", **touched_facts(access, word))
 
 
 @router.post("/words")
 def assign(access: Reviewer, word: Field = "", label: Field = ""):
+    """Assign a word to a class."""
     access.workspace.words.assign(access.project.id, word, label, by=access.by)
     return go_to(access, "words")
 
 
 @router.post("/words/remove")
 def remove(access: Reviewer, word: Field = ""):
+    """Remove a word's class."""
     access.workspace.words.remove(access.project.id, word, by=access.by)
     return go_to(access, "words")

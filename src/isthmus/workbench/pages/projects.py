@@ -1,4 +1,4 @@
-"""Projects: the list, the overview with the next step, members, history."""
+"""Pages for projects: the list, the overview with the next step, members, and history."""
 
 from __future__ import annotations
 
@@ -15,20 +15,25 @@ from isthmus.workbench.pages.review import measured
 from isthmus.workbench.service import add_sample, may_create, require_creator, shown_tally
 
 router = APIRouter(include_in_schema=False)
+# Rows on a page: events, and documents with different answers.
 _EVENTS = 50
 _DISPUTED = 20
 _ID = re.compile(r"[0-9a-f]{32}")
+# Details of events that people cannot read.
 _HIDDEN = ("sha256", "mapping")
+# Shares of documents for a second reading that the page offers.
 SHARES = (0.0, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @router.get("/")
 def start():
+    """Redirect to the list of projects."""
     return RedirectResponse("/projects", status_code=303)
 
 
 @router.get("/projects")
 def projects(request: Request, bench: BenchNow, person: Person):
+    """Show the projects of the person."""
     rows = bench.projects_of(person, archived=True)
     away = [row for row in rows if row.archived_at is not None]
     rows = [row for row in rows if row.archived_at is None]
@@ -37,12 +42,14 @@ def projects(request: Request, bench: BenchNow, person: Person):
 
 @router.post("/projects")
 def create(request: Request, bench: BenchNow, person: Person, name: Field = ""):
+    """Create a project."""
     require_creator(bench, person)
     return go(request, at("projects", bench.workspace.projects.create(name, by=person.id).id))
 
 
 @router.post("/projects/sample")
 def sample(request: Request, bench: BenchNow, person: Person):
+    """Create the sample project."""
     require_creator(bench, person)
     project, run = add_sample(bench.workspace, by=person.id)
     return go(request, at("projects", project.id, "runs", run.id))
@@ -50,7 +57,15 @@ def sample(request: Request, bench: BenchNow, person: Person):
 
 @router.get("/projects/{project}")
 def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] = None):
-    """Where a project stands and what comes next; ``read``: how many documents somebody can read."""
+    """Show the state of a project and the next step.
+
+    Parameters
+    ----------
+    access : Access
+        The project and the person.
+    read : int, optional
+        Number of documents that somebody can read, for a forecast.
+    """
     workspace, run = access.workspace, latest_run(access)
     members = workspace.projects.members(access.project.id)
     inside = {row.person for row in members}
@@ -83,7 +98,20 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
 
 
 def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """The latest documents on which people differ, with their texts and the names of the people."""
+    """Return the latest documents with different answers, with their texts and the people's names.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    agreement : dict[str, Any] or None
+        Result of :meth:`Answers.agreement`.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        Dicts with ``document``, ``text`` and ``answers``.
+    """
     rows = (agreement or {}).get("disputed", [])[:_DISPUTED]
     texts = {row.id: row.text for row in access.workspace.documents.many([row["document"] for row in rows])}
     names = people_names(access) if rows else {}
@@ -98,14 +126,44 @@ def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str,
 
 
 def named_hands(access: Access, agreement: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """How often each person is right where two answered, by name."""
+    """Return the estimated reliability of each person, with the people's names.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    agreement : dict[str, Any] or None
+        Result of :meth:`Answers.agreement`.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        Dicts with ``by`` (name), ``answers`` and ``right``.
+    """
     hands = (agreement or {}).get("hands", [])
     names = people_names(access) if hands else {}
     return [hand | {"by": names.get(hand["by"], "?")} for hand in hands]
 
 
 def steps(access: Access, run: Any | None, answers: int, *, check_first: bool = False) -> list[dict[str, Any]]:
-    """The way through a project: what is done, what is next; ``check_first``: a check brings more than the review."""
+    """Return the steps of a project: which are done, and which is next.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    run : Any or None
+        The latest finished run, or None.
+    answers : int
+        Number of answers.
+    check_first : bool, default=False
+        Whether a check helps more than reviewing documents.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        Dicts with ``title``, ``text``, ``done``, ``part``, ``button``, ``next`` and ``address``.
+    """
     workspace, project = access.workspace, access.project.id
     ready = [row.kind for row in workspace.collections.list(project) if row.state == "ready"]
     data = "target" in ready and ("source" in ready or run is not None)
@@ -130,42 +188,49 @@ def steps(access: Access, run: Any | None, answers: int, *, check_first: bool = 
 
 @router.post("/projects/{project}/name")
 def rename(access: Owner, name: Field = ""):
+    """Rename the project."""
     access.workspace.projects.rename(access.project.id, name, by=access.by)
     return go_to(access)
 
 
 @router.post("/projects/{project}/second-reading")
 def second_reading(access: Owner, share: Annotated[float, Form()] = 0.0):
+    """Set the share of documents that a second person reads."""
     access.workspace.projects.set_second_reading(access.project.id, share, by=access.by)
     return go_to(access)
 
 
 @router.post("/projects/{project}/archive")
 def archive(request: Request, access: Owner):
+    """Archive the project."""
     access.workspace.projects.archive(access.project.id, by=access.by)
     return go(request, "/projects")
 
 
 @router.post("/projects/{project}/unarchive")
 def unarchive(access: Owner):
+    """Restore the project from the archive."""
     access.workspace.projects.archive(access.project.id, by=access.by, archived=False)
     return go_to(access)
 
 
 @router.post("/projects/{project}/members")
 def add_member(access: Owner, other: Field = "", role: Field = "reviewer"):
+    """Add a person to the project."""
     access.workspace.projects.add_member(access.project.id, other, role, by=access.by)
     return go_to(access)
 
 
 @router.post("/projects/{project}/members/{other}/remove")
 def remove_member(access: Owner, other: str):
+    """Remove a person from the project."""
     api.remove_member(access, other)
     return go_to(access)
 
 
 @router.get("/projects/{project}/history")
 def history(access: Viewer, after: int | None = None):
+    """Show the audit log of the project."""
     rows = access.workspace.audit.events(access.project.id, after=after, limit=_EVENTS, latest=True)
     names = people_names(access)
     return project_page(
@@ -179,7 +244,22 @@ def history(access: Viewer, after: int | None = None):
 
 
 def readable_details(access: Access, events: list[Any], people: dict[str, str]) -> list[str]:
-    """What each event was about, in names that people know: ids of documents, numbers of runs, names of people."""
+    """Describe each event with the names of people, documents and runs instead of their ids.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    events : list[Any]
+        Events of the audit log.
+    people : dict[str, str]
+        Name by id.
+
+    Returns
+    -------
+    list[str]
+        One line per event.
+    """
     workspace = access.workspace
     named = dict(people)
     for kind in ("label", "diagnose"):
@@ -193,7 +273,7 @@ def readable_details(access: Access, events: list[Any], people: dict[str, str]) 
         for key, value in row.detail.items():
             shown = named.get(value, value) if isinstance(value, str) else value
             shown = in_bytes(value) if key == "size" and row.kind != "sample drawn" else shown
-            is_hash = isinstance(shown, str) and _ID.fullmatch(shown)  # of something that has no other name
+            is_hash = isinstance(shown, str) and _ID.fullmatch(shown)  # an id without a known name tells people nothing
             if value is not None and key not in _HIDDEN and not is_hash:
                 parts.append(f"{key}: {shown}")
         lines.append("; ".join(parts))

@@ -1,4 +1,4 @@
-"""Reading: the queue, one document at a time; blind samples; accepting many at once after a look at some."""
+"""Pages for reading documents: the review queue, random samples, and accepting many labels at once."""
 
 from __future__ import annotations
 
@@ -12,11 +12,28 @@ from isthmus.workbench.pages import chosen_run, classes_of, descriptions, known_
 from isthmus.workbench.service import answer_sample, find_check, find_run, queue_run, shown_tally, tally, word_grades
 
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
-SAMPLE = 20  # documents to read before the others may be accepted unread
+SAMPLE = 20  # documents that people read before the other labels can be accepted unread
 
 
 def desk_facts(access: Access, run: Any | None, document: str | None = None, just: str = "") -> dict[str, Any]:
-    """What lies on the desk: a document that was asked for, or the next of the queue."""
+    """Return what the review page shows: a requested document, or the next one of the queue.
+
+    Parameters
+    ----------
+    access : Access
+        The project and the person.
+    run : Any or None
+        The run, or None if there is none.
+    document : str, optional
+        Id of a document; the next one if omitted.
+    just : str, default=""
+        Sentence about the preceding action.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values for the template.
+    """
     facts: dict[str, Any] = {"run": run, "shown": None, "just": just, "may_teach": False}
     if run is None:
         return facts
@@ -41,18 +58,30 @@ def desk_facts(access: Access, run: Any | None, document: str | None = None, jus
 
 
 def desk(access: Access, run: Any | None, **wanted: Any):
-    """The desk alone, for a swap."""
+    """Render only the part of the review page with the document.
+
+    Parameters
+    ----------
+    access : Access
+        The project and the person.
+    run : Any or None
+        The run, or None if there is none.
+    **wanted : Any
+        Arguments of :func:`desk_facts`.
+    """
     return part(access, "desk", **desk_facts(access, run, **wanted))
 
 
 @router.get("/review")
 def review(access: Viewer, run: str = "", document: str = ""):
+    """Show the review page."""
     found = chosen_run(access, run)
     return project_page(access, "review", **desk_facts(access, found, document or None))
 
 
 @router.get("/review/desk")
 def show(access: Viewer, run: str = "", document: str = ""):
+    """Return the part of the review page with the document."""
     return desk(access, chosen_run(access, run), document=document or None)
 
 
@@ -60,12 +89,14 @@ def show(access: Viewer, run: str = "", document: str = ""):
 def answer(
     access: Reviewer, document: Field = "", run: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
+    """Answer the shown document and show the next one."""
     given = service.give_answer(access, run, document, label or other, token)
     return desk(access, queue_run(access, run), just=f"Answered: {given.label}.")
 
 
 @router.post("/review/skip")
 def skip(access: Reviewer, document: Field = "", run: Field = ""):
+    """Skip the shown document and show the next one."""
     found = queue_run(access, run)
     access.workspace.queue.skip(found.id, access.by, document)
     return desk(access, found, just="Left for later.")
@@ -73,20 +104,21 @@ def skip(access: Reviewer, document: Field = "", run: Field = ""):
 
 @router.post("/review/undo")
 def undo(access: Reviewer, run: Field = ""):
+    """Undo the person's latest answer and show its document."""
     found = queue_run(access, run)
     taken = api.undo(access)
     if not taken:
         return desk(access, found, just="There is nothing to undo.")
     if len(taken) > 1:
         return desk(access, found, just=f"Taken back: {len(taken):,} answers.")
-    # A second reading comes back from the queue, without the first answer.
+    # After a second reading, the queue returns the document without the first answer.
     document = None if taken[0].kind == "second" else taken[0].document
     return desk(access, found, document=document, just=f"Taken back: {taken[0].label}.")
 
 
 @router.get("/review/accept")
 def accept_page(access: Viewer, run: str = "", threshold: float = 0.9, check: str = ""):
-    """Accept many at once: choose how sure, look at a sample, then accept."""
+    """Show how to accept many labels: choose a threshold, read a sample, accept the rest."""
     found = chosen_run(access, run)
     facts: dict[str, Any] = {"run": found, "threshold": threshold, "above": 0, "check": None}
     if check:
@@ -99,6 +131,7 @@ def accept_page(access: Viewer, run: str = "", threshold: float = 0.9, check: st
 
 @router.post("/review/accept/sample")
 def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float, Form()] = 0.9):
+    """Draw the sample that must be read before labels are accepted."""
     found = find_run(access, run)
     sample = access.workspace.checks.draw(found.id, SAMPLE, by=access.by, threshold=threshold)
     return go_to(access, "review", "accept", query=f"?check={sample.id}")
@@ -106,25 +139,54 @@ def accept_sample(access: Reviewer, run: Field = "", threshold: Annotated[float,
 
 @router.post("/review/accept")
 def accept(access: Reviewer, check: Field = ""):
+    """Accept all labels above the sample's threshold."""
     api.accept(access, check)
     return go_to(access, "review")
 
 
-# -- Check: a blind random sample, and what it says about all labels
+# -- Check: a blind random sample estimates the accuracy of all labels
 
 
+# Sizes of samples that the page offers.
 SIZES = (20, 50, 100, 200, 400)
-LEAST_ANSWERED = 20  # before, the interval is wider than what is expected anyway
-_SUGGESTED, _MARGIN = 100, 7  # half the width of the interval in points, for 85 % right
+LEAST_ANSWERED = 20  # answers below which the measured interval is wider than the expected one
+# Suggested size, and half the width of its interval in points if 85% of the labels are right.
+_SUGGESTED, _MARGIN = 100, 7
 
 
 def whole_samples(access: Access, run: Any) -> list[Any]:
-    """Samples of all documents of a run; those above a threshold belong to accepting many at once."""
+    """Return the samples of all documents of a run, without those above a threshold.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    run : Any
+        The run.
+
+    Returns
+    -------
+    list[Any]
+        The samples, latest first.
+    """
     return [row for row in access.workspace.checks.list(run.id) if row.threshold is None]
 
 
 def measured(access: Access, run: Any) -> dict[str, Any] | None:
-    """What the sample of a run with the most answers says, once it has enough to say anything; otherwise None."""
+    """Return the estimate of the sample with the most answers.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    run : Any
+        The run.
+
+    Returns
+    -------
+    dict[str, Any] or None
+        The estimate, or None if no sample has enough answers.
+    """
     found = max(whole_samples(access, run), key=lambda row: row.answered, default=None)
     if found is None or found.answered < LEAST_ANSWERED:
         return None
@@ -132,7 +194,24 @@ def measured(access: Access, run: Any) -> dict[str, Any] | None:
 
 
 def sample_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[str, Any]:
-    """The next document of a sample, without what the run says about it."""
+    """Return the next document of a sample, without the run's label, and the estimate so far.
+
+    Parameters
+    ----------
+    access : Access
+        The project and the person.
+    check : Any
+        The sample.
+    run : Any
+        The run.
+    just : str, default=""
+        Sentence about the preceding action.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values for the template.
+    """
     shown = access.workspace.checks.next(check.id, access.by) if access.may("reviewer") else None
     estimate = access.workspace.checks.estimate(check.id)
     return {
@@ -149,6 +228,7 @@ def sample_facts(access: Access, check: Any, run: Any, just: str = "") -> dict[s
 
 @router.get("/check")
 def checks(access: Viewer, run: str = "", check: str = ""):
+    """Show the samples of a run."""
     chosen, found = find_check(access, check) if check else (None, chosen_run(access, run))
     samples = whole_samples(access, found) if found else []
     chosen = chosen or next(iter(samples), None)
@@ -160,12 +240,14 @@ def checks(access: Viewer, run: str = "", check: str = ""):
 
 @router.post("/check")
 def draw(access: Reviewer, run: Field = "", size: Annotated[int, Form()] = _SUGGESTED):
+    """Draw a sample."""
     drawn = access.workspace.checks.draw(find_run(access, run).id, size, by=access.by)
     return go_to(access, "check", query=f"?check={drawn.id}")
 
 
 @router.get("/check/{check}/desk")
 def show_sample(access: Viewer, check: str):
+    """Return the part of the page with the next document of a sample."""
     found, run = find_check(access, check)
     return part(access, "check_desk", **sample_facts(access, found, run))
 
@@ -174,9 +256,10 @@ def show_sample(access: Viewer, check: str):
 def answer_check(
     access: Reviewer, check: str, document: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
+    """Answer the shown document of a sample and show the next one."""
     label = label or other
     found, run = answer_sample(access, check, document, label, token)
     facts = sample_facts(access, found, run, just=f"Answered: {label}.")
-    # The list of samples below the desk goes along; the page of accepting many at once has none.
+    # The check page also shows a list of samples; the page for accepting labels does not.
     checks = whole_samples(access, run) if found.threshold is None else []
     return part(access, "check_desk", fragment=True, checks=checks, **facts)

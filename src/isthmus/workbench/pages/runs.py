@@ -1,4 +1,4 @@
-"""Runs: starting one, watching it, its result, its documents; two runs side by side, exports, the diagnosis."""
+"""Pages for runs: start, progress, result, documents, comparison, exports and diagnosis."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ from isthmus.workbench.service import EXPORTS, find_run, make_export
 router = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 Ids = Annotated[list[str] | None, Form()]
 ShortField = Annotated[str, Form(max_length=200)]
+# Documents on one page.
 PAGE = 50
-_LEAST_ELAPSED = 3.0  # seconds of a step before its end is guessed
+_LEAST_ELAPSED = 3.0  # seconds of a step before its remaining time is estimated
+# Tables of a run that the page of its result shows.
 TABLES = (
     "hero", "cards", "groups", "map", "curve", "bins", "examples", "moved", "bridges", "shift", "why", "decision",
     "decision_columns", "decision_meanings", "steps", "sources", "settings", "versions",
@@ -41,6 +43,7 @@ TABLES = (
 
 @router.get("/runs")
 def runs(access: Viewer):
+    """Show the runs and the form for a new one."""
     workspace = access.workspace
     ready = [row for row in workspace.collections.list(access.project.id) if row.state == "ready"]
     by_kind = {kind: [row for row in ready if row.kind == kind] for kind in ("source", "target", "extra")}
@@ -60,7 +63,18 @@ def runs(access: Viewer):
 
 
 async def read_options(request: Request) -> dict[str, Any]:
-    """The options of the request that the form sent."""
+    """Return the options of a run that the form sent.
+
+    Parameters
+    ----------
+    request : Request
+        Request of the browser or client.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values by option, without empty ones.
+    """
     form = await request.form()
     sent = {spec.key: (spec, form.get(spec.key)) for spec in LabelRequest.form()}
     return {key: spec.read(text) for key, (spec, text) in sent.items() if isinstance(text, str) and text.strip()}
@@ -78,6 +92,7 @@ def start(
     vectors: Field = "",
     name: Field = "",
 ):
+    """Start a run."""
     parameters: dict[str, Any] = {
         **options,
         "use_answers": bool(answers),
@@ -95,6 +110,7 @@ def start(
 
 @router.post("/runs/teach")
 def teach(access: Reviewer):
+    """Start a run that learns from all answers."""
     run = latest_run(access)
     if run is None:
         raise HTTPException(422, "There is no finished run to teach yet.")
@@ -104,17 +120,32 @@ def teach(access: Reviewer):
 
 @router.get("/runs/{run}")
 def result(access: Viewer, run: str):
+    """Show the result of a run, or its progress."""
     found = find_run(access, run)
     if found.kind != "label":
         return go_to(access, "diagnosis")
     if found.state != "done":
         return project_page(access, "run", **progress_facts(access, found))
-    tables = dict.fromkeys(TABLES) | access.workspace.runs.tables(found.id, list(TABLES))  # what is not there is empty
+    # A missing table becomes None.
+    tables = dict.fromkeys(TABLES) | access.workspace.runs.tables(found.id, list(TABLES))
     return project_page(access, "run", run=found, measured=measured(access, found), **tables)
 
 
 def progress_facts(access: Access, run: Any) -> dict[str, Any]:
-    """How far a run is, in words and as a share."""
+    """Return the progress of a run as words and as a share.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+    run : Any
+        The run.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values for the template.
+    """
     job = access.workspace.runs.job(run.id)
     progress = job.progress or {}
     done, total = progress.get("done"), progress.get("total")
@@ -132,7 +163,20 @@ def progress_facts(access: Access, run: Any) -> dict[str, Any]:
 
 
 def time_left(progress: dict[str, Any], now: datetime) -> str:
-    """How long the step under way will take, if it goes on as it went so far; nothing while that is a guess."""
+    """Estimate how long the present step will take at its average speed.
+
+    Parameters
+    ----------
+    progress : dict[str, Any]
+        Progress of the job.
+    now : datetime
+        Present time.
+
+    Returns
+    -------
+    str
+        Text such as "about 2 minutes left in this step", or "" if it is too early for an estimate.
+    """
     done, total, since = progress.get("done"), progress.get("total"), progress.get("since")
     if not done or not total or not since:
         return ""
@@ -145,7 +189,7 @@ def time_left(progress: dict[str, Any], now: datetime) -> str:
 
 @router.get("/runs/{run}/progress")
 def progress(access: Viewer, run: str):
-    """Asked again and again by the page while a run is under way."""
+    """Return the progress of a run; the page requests this repeatedly."""
     found = find_run(access, run)
     if found.state == "done":
         return Response(status_code=200, headers={"HX-Refresh": "true"})
@@ -154,6 +198,7 @@ def progress(access: Viewer, run: str):
 
 @router.post("/runs/{run}/cancel")
 def cancel(request: Request, access: Owner, run: str):
+    """Cancel a run."""
     api.cancel(access, run)
     if wants_part(request):
         facts = progress_facts(access, find_run(access, run))
@@ -163,6 +208,7 @@ def cancel(request: Request, access: Owner, run: str):
 
 @router.post("/runs/{run}/resume")
 def resume(access: Owner, run: str):
+    """Continue a stopped run."""
     api.resume(access, run)
     return go_to(access, "runs", run)
 
@@ -179,10 +225,11 @@ def documents(
     after: int | None = None,
     row: int | None = None,
 ):
+    """Show the documents of a run with their labels."""
     found = chosen_run(access, run)
     if found is None:
         return project_page(access, "documents", run=None)
-    if row is not None:  # a mark on the map: numbered from 1
+    if row is not None:  # marks on the map number documents from 1
         after = max(-1, row - 2)
     rows = access.workspace.runs.predictions(
         found.id,
@@ -211,15 +258,40 @@ def documents(
 
 
 def next_address(kept: dict[str, str]) -> str:
+    """Return the query of the next page.
+
+    Parameters
+    ----------
+    kept : dict[str, str]
+        Parameters of the present page.
+
+    Returns
+    -------
+    str
+        Query that ends with "&".
+    """
     return "?" + urlencode({key: value for key, value in kept.items() if value}, errors="replace") + "&"
 
 
 def done_runs(access: Access) -> list[Any]:
+    """Return the finished runs of the project, latest first.
+
+    Parameters
+    ----------
+    access : Access
+        The project.
+
+    Returns
+    -------
+    list[Any]
+        The runs.
+    """
     return [row for row in access.workspace.runs.list(access.project.id) if row.state == "done"]
 
 
 @router.get("/diagnosis")
 def diagnosis(access: Viewer):
+    """Show the latest diagnosis or its progress."""
     runs = access.workspace.runs.list(access.project.id, kind="diagnose")
     run = runs[0] if runs else None
     kinds = {row.kind for row in access.workspace.collections.list(access.project.id) if row.state == "ready"}
@@ -234,15 +306,27 @@ def diagnosis(access: Viewer):
 
 @router.post("/diagnosis")
 def diagnose(access: Owner):
+    """Start a diagnosis."""
     access.workspace.runs.start(access.project.id, by=access.by, kind="diagnose")
     return go_to(access, "diagnosis")
 
 
-# -- Two runs side by side: which labels changed, and towards what
+# -- Comparison of two runs: which labels changed, and from which class to which
 
 
 def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """Labels before against labels after, with a tint for the large flows."""
+    """Tabulate labels of the earlier run against labels of the later one, with a tint for large numbers.
+
+    Parameters
+    ----------
+    found : dict[str, Any]
+        Result of :meth:`Comparisons.of`.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        One dict per row of the table.
+    """
     flows = {(row["old"], row["new"]): row["documents"] for row in found["flips"]}
     most = max(flows.values(), default=1)
     return [
@@ -267,6 +351,7 @@ def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
 def compare(
     access: Viewer, a: str = "", b: str = "", before: str = "", after_label: str = "", after: int | None = None
 ):
+    """Show the changes between two runs."""
     runs = done_runs(access)
     facts: dict[str, Any] = {"runs": runs, "trouble": ""}
     if len(runs) >= 2:
@@ -281,7 +366,28 @@ def compare(
 
 
 def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: int | None) -> dict[str, Any]:
-    """Everything that changed from one run to the other; the documents a page at a time."""
+    """Return all changes between two runs, and one page of the changed documents.
+
+    Parameters
+    ----------
+    access : Any
+        The project.
+    a : Any
+        The earlier run.
+    b : Any
+        The later run.
+    before : str
+        Only documents with this label in the earlier run; "" for all.
+    after_label : str
+        Only documents with this label in the later run; "" for all.
+    after : int or None
+        Position of the last document on the previous page.
+
+    Returns
+    -------
+    dict[str, Any]
+        Values for the template.
+    """
     workspace = access.workspace
     found = workspace.compare.of(a.id, b.id)
     flips = workspace.compare.flips(a.id, b.id, old=before or None, new=after_label or None, after=after, limit=PAGE)
@@ -302,6 +408,7 @@ def compared(access: Any, a: Any, b: Any, before: str, after_label: str, after: 
 
 @router.get("/export")
 def exports(access: Viewer, run: str = ""):
+    """Show the kinds of exports and the latest ones."""
     found = chosen_run(access, run)
     return project_page(
         access,
@@ -322,4 +429,5 @@ def export(
     format: ShortField = "csv",
     add: ShortField = "",
 ):
+    """Write an export and download it."""
     return make_export(access, run, kind, format, [add] if add else [])
