@@ -1,8 +1,8 @@
-"""How common each class is in the target, with intervals: by labels alone, after answers, after a check; by column.
+"""Estimate how common each class is in the target, with intervals, for all documents and by the values of a column.
 
-Without a true label the error of a share is what mistakes of the labels make of it. How far they can carry it is known
-from pairs whose truth is known (``REACH``; docs/measured/trust.md). With documents drawn at random whose class a person
-said, the share is corrected by them, and the interval is that of the sampling alone.
+Without a true label, the error of a class proportion results from mistakes of the labels. Pairs with known truth show
+how far these mistakes shift a proportion (``REACH``; docs/measured/trust.md). If annotators labelled documents drawn at
+random, these correct the proportion, and the interval covers the sampling error only.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from isthmus._utils import plural
 from isthmus.corpus.cells import cell_content
 from isthmus.exceptions import UsageError
 
-# How far a share can lie off, as a part of the mistakes that would touch the class if the accuracy lay at the low end
-# of its interval: nine errors in ten on development pairs (``isthmus bench trust --study shares``).
+# Largest error of a proportion, relative to the share of mistakes that would affect the class if the accuracy were the
+# low end of its interval. Nine of ten errors on development pairs are smaller (``isthmus bench trust --study shares``).
 REACH = 0.525
-FEWEST = 30  # documents drawn at random from which a share is corrected by them
-ROWS = 40  # values, or periods, that have a row of their own
+FEWEST = 30  # answered documents drawn at random, from which they correct the proportions
+ROWS = 40  # values, or periods, that have a row of their own; others share one row
+# name of empty cells
 BLANK = "(blank)"
-_DATED = 0.9  # share of the filled cells that must be dates
-# Coarser and coarser; the first that gives at most ROWS periods is taken.
+_DATED = 0.9  # share of the filled cells that must be dates for a column of dates
+# From fine to coarse. The first unit that gives at most ROWS periods is used.
 _PERIODS: dict[str, Callable[[date], str]] = {
     "day": lambda day: day.isoformat(),
     "month": lambda day: f"{day.year:04}-{day.month:02}",
@@ -40,21 +41,33 @@ _PERIODS: dict[str, Callable[[date], str]] = {
 
 @dataclass(frozen=True)
 class ShareFacts:
-    """What is known about the class of every document, from which class shares follow."""
+    """Knowledge about the class of every document, from which class proportions are estimated."""
 
     classes: list
     labels: np.ndarray
-    probabilities: np.ndarray  # calibrated: their largest is the confidence
-    confidence: np.ndarray  # lower where a document may be of no class at all (new groups)
-    expected: AccuracyEstimate | None = None  # without an estimate, shares of labels alone have no interval
-    known: Mapping[int, Any] = field(default_factory=dict)  # documents whose class a person said
-    drawn: Sequence[int] = ()  # those of them that were drawn at random
-    before: np.ndarray | None = None  # probabilities that no answer has touched, where others were
-    level: float = CONFIDENCE_LEVEL  # share of intervals that should hold the true share
+    probabilities: np.ndarray  # calibrated: the largest is the confidence
+    confidence: np.ndarray  # lower for a document that may belong to no class (new groups)
+    # without it, proportions have no interval unless documents were drawn at random
+    expected: AccuracyEstimate | None = None
+    known: Mapping[int, Any] = field(default_factory=dict)  # documents whose class an annotator gave
+    drawn: Sequence[int] = ()  # known documents that were drawn at random
+    before: np.ndarray | None = None  # probabilities before answers were learned; None: the same
+    level: float = CONFIDENCE_LEVEL  # share of intervals that should contain the true proportion
     counted: np.ndarray | None = None  # documents that count, those with a text; None: all
 
     def shares(self, within: np.ndarray | None = None) -> list[dict[str, Any]]:
-        """Per class ``labels``, ``estimate``, ``low``, ``high`` and ``basis``; ``within``: of these documents alone."""
+        """Estimate the proportion of each class.
+
+        Parameters
+        ----------
+        within : ndarray of bool, shape (n_documents,), optional
+            Documents to include; all if omitted.
+
+        Returns
+        -------
+        list of dict
+            ``class``, ``labels`` (proportion among the labels), ``estimate``, ``low``, ``high`` and ``basis``.
+        """
         chosen = np.ones(len(self.labels), dtype=bool) if within is None else np.asarray(within, dtype=bool)
         chosen = chosen if self.counted is None else chosen & self.counted
         named = [name for row, name in self.known.items() if chosen[row]]
@@ -64,7 +77,7 @@ class ShareFacts:
         rows = []
         for code, name in enumerate([*self.classes, *new]):
             given = self.labels[chosen] == name
-            # Documents whose class is known leave so much possible.
+            # Documents of known class limit the possible proportions.
             count, possible = named.count(name), (0.0, 1.0)
             if len(given):
                 possible = count / len(given), 1 - (len(named) - count) / len(given)
@@ -81,9 +94,25 @@ class ShareFacts:
         return rows
 
     def doubt(self, name: Any, code: int, chosen: np.ndarray) -> tuple[float, float | None, float]:
-        """Share of a class by the probabilities, of mistakes that would touch it, and the standard error of chance.
+        """Return the figures behind the proportion of a class.
 
-        Mistakes are counted as if the accuracy lay at the low end of its interval; None where nothing is expected.
+        Parameters
+        ----------
+        name : object
+            Class.
+        code : int
+            Column of the class; beyond the last column for a class that only answers name.
+        chosen : ndarray of bool, shape (n_documents,)
+
+        Returns
+        -------
+        share : float
+            Mean probability of the class.
+        touched : float or None
+            Share of mistakes that would affect the class, if the accuracy were the low end of its interval. None
+            without an expected accuracy.
+        chance : float
+            Standard error of the share.
         """
         n = max(1, int(chosen.sum()))
         member = np.zeros(len(self.labels))
@@ -100,9 +129,10 @@ class ShareFacts:
         return share, float(touched[chosen].sum()) / n, chance
 
     def _corrected(self, name: Any, code: int, chosen: np.ndarray, sample: np.ndarray) -> list[float]:
-        """By the regression estimator: what the sample says about the mistakes of probabilities that it never touched.
+        """Return estimate and interval by the regression estimator.
 
-        Documents that are known without having been drawn count as they are; the sample speaks for the others.
+        The sample measures the mistakes of probabilities that no answer has influenced. Known documents that were not
+        drawn at random count with their class; the sample represents the others.
         """
         settled = np.array([row for row in self.known if chosen[row]], dtype=int)
         settled = settled[~np.isin(settled, sample)]
@@ -118,8 +148,8 @@ class ShareFacts:
         off = truth - slope * guess[sample]
         share = slope * float(guess[open_].mean()) + float(off.mean())
         n, population = len(sample), int(open_.sum())
-        # One document more on either side, as for counted shares (Bonett and Price 2012): the interval must not
-        # collapse where the sample shows no mistake.
+        # One more document on either side, as for counted proportions (Bonett and Price 2012): the interval must keep a
+        # positive length if the sample shows no mistake.
         size = effective_size(n, population)
         variance = (float(np.mean((off - off.mean()) ** 2)) + 2 / n) / (1 + 2 / n)
         reach = two_sided_z(self.level) * sqrt(variance / (size + 2))
@@ -146,20 +176,34 @@ def _touched(member: np.ndarray, given: np.ndarray, confidence: np.ndarray, caut
 
 
 def _expected_ends(share: float, touched: float | None, chance: float, level: float) -> Sequence[float | None]:
-    """Estimate, low and high of a share, as far as mistakes of the labels can carry it."""
+    """Return estimate, low and high of a proportion, given the share of mistakes that would affect it."""
     if touched is None:
         return share, None, None
     reach = hypot(REACH * touched, two_sided_z(level) * chance)
     return share, share - reach, share + reach
 
 
+# Unit of integer sums over blocks: 1 / UNITS documents. Integer sums do not depend on the boundaries of the blocks.
 UNITS = 10**9  # sums over blocks are of integers, so that they do not depend on where the blocks end
 
 
 def share_sums(probabilities: np.ndarray, codes: np.ndarray, confidence: np.ndarray, caution: float) -> np.ndarray:
-    """Per class, sums over documents in units of 1 / ``UNITS``, for :func:`shares_of_sums`.
+    """Return the sums over documents from which :func:`shares_of_sums` estimates the proportions.
 
-    How likely each is of the class, the variance of that, and how likely a mistake touches it.
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+    codes : ndarray of int, shape (n_documents,)
+        Class of each label.
+    confidence : ndarray of shape (n_documents,)
+    caution : float
+        Log-odds from the expected accuracy to the low end of its interval.
+
+    Returns
+    -------
+    ndarray of int64, shape (3, n_classes)
+        In units of 1 / ``UNITS``: probability of the class, its variance, and probability that a mistake affects the
+        class.
     """
     columns = []
     for code in range(probabilities.shape[1]):
@@ -172,7 +216,21 @@ def share_sums(probabilities: np.ndarray, codes: np.ndarray, confidence: np.ndar
 def shares_of_sums(
     sums: np.ndarray, counts: Sequence[int], classes: Sequence, expected: AccuracyEstimate
 ) -> list[dict[str, Any]]:
-    """As :func:`estimate_shares`, from sums over blocks and the labels' counts."""
+    """Estimate the proportions as :func:`estimate_shares` does, from sums over blocks and counts of the labels.
+
+    Parameters
+    ----------
+    sums : ndarray of int64, shape (3, n_classes)
+        Sum of the results of :func:`share_sums`.
+    counts : sequence of int
+        Labels of each class.
+    classes : sequence
+    expected : AccuracyEstimate
+
+    Returns
+    -------
+    list of dict
+    """
     n = max(1, int(sum(counts)))
     rows = []
     for name, count, (share, variance, touched) in zip(classes, counts, (sums / UNITS / n).T.tolist(), strict=True):
@@ -190,23 +248,30 @@ def estimate_shares(
     *,
     expected: AccuracyEstimate | None = None,
 ) -> list[dict[str, Any]]:
-    """Per class: its share in the source, among the labels, and by the mean of the probabilities, with an interval.
+    """Estimate the proportion of each class in the target, with an interval.
 
-    Counting labels tends to overstate large classes where a method is unsure; the mean of the probabilities does so
-    less, as far as they are calibrated. The interval should hold the true share in nine cases of ten: it goes as far as
-    the mistakes of the labels carried the share on pairs whose truth is known. :func:`check_labels` measures instead.
+    Counted labels overstate large classes where a method is uncertain. The mean of the probabilities overstates them
+    less, if the probabilities are calibrated. The interval should contain the true proportion in nine cases of ten: its
+    width is the error that mistakes of the labels caused on pairs with known truth. :func:`check_labels` measures the
+    proportions instead.
 
     Parameters
     ----------
     probabilities : array-like of shape (n_documents, n_classes)
-        Calibrated to the accuracy that is expected.
+        Calibrated to the expected accuracy.
     labels : array-like of shape (n_documents,)
     classes : array-like of shape (n_classes,)
-        What the columns of ``probabilities`` stand for.
+        Classes of the columns of ``probabilities``.
     source_labels : sequence, optional
-        None where unknown.
+        None for an unlabelled text.
     expected : AccuracyEstimate, optional
-        How many labels are expected to be right; without it there is no interval.
+        Expected share of right labels; without it there is no interval.
+
+    Returns
+    -------
+    list of dict
+        Per class: ``source`` and ``labels`` (proportions in the source and among the labels), ``estimate``, ``low``,
+        ``high`` and ``basis``.
 
     Examples
     --------
@@ -224,14 +289,37 @@ def estimate_shares(
 
 
 def with_source(rows: list[dict[str, Any]], source_labels: Any = None) -> list[dict[str, Any]]:
+    """Add the class proportions of the source to the rows.
+
+    Parameters
+    ----------
+    rows : list of dict
+    source_labels : sequence, optional
+        None for an unlabelled text.
+
+    Returns
+    -------
+    list of dict
+    """
     counts = Counter([] if source_labels is None else [name for name in source_labels if name is not None])
     total = sum(counts.values())
     return [{"class": row["class"], "source": counts[row["class"]] / total if total else None} | row for row in rows]
 
 
 def share_text(row: Mapping[str, Any]) -> str:
-    """A share in whole percent, with its interval where there is one.
+    """Format a proportion in whole percent, with its interval if there is one.
 
+    Parameters
+    ----------
+    row : mapping
+        With ``estimate``, ``low`` and ``high``.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> share_text({"estimate": 0.337, "low": 0.28, "high": 0.412}), share_text({"estimate": 0.5, "low": None})
     ('34 % (28–41)', '50 %')
     """
@@ -243,9 +331,26 @@ def share_text(row: Mapping[str, Any]) -> str:
 
 
 def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tuple[str, np.ndarray]]]:
-    """The period where a column holds dates, and per value, or period, which documents have it.
+    """Return the documents with each value of a column, or of each period for a column of dates.
 
-    The values beyond the commonest come together; documents without a date are left out.
+    The least frequent values share one entry. Documents without a date are left out of a column of dates.
+
+    Parameters
+    ----------
+    values : sequence
+        One per document.
+    n_documents : int
+
+    Returns
+    -------
+    unit : str or None
+        Unit of the periods; None for a column without dates.
+    masks : list of (str, ndarray of bool)
+
+    Raises
+    ------
+    UsageError
+        If the number of values differs from the number of documents.
     """
     if len(values) != n_documents:
         raise UsageError(
@@ -268,7 +373,17 @@ def value_masks(values: Sequence, n_documents: int) -> tuple[str | None, list[tu
 
 
 def time_periods(values: Sequence) -> tuple[str, list[str]] | None:
-    """The period of each value, in the finest unit that gives few enough; None where the column holds no dates."""
+    """Return the period of each value, in the finest unit that gives few enough periods.
+
+    Parameters
+    ----------
+    values : sequence
+
+    Returns
+    -------
+    tuple of (str, list of str) or None
+        Unit and periods; None if the column contains no dates.
+    """
     days = [_as_day(value) for value in values]
     filled = sum(bool(cell_content(value)) for value in values)
     found = sum(day is not None for day in days)
@@ -286,7 +401,7 @@ def _as_day(value: Any) -> date | None:
     if isinstance(value, date):
         return value
     text = str(value).strip() if isinstance(value, str) else ""
-    if len(text) < 8 or not text[:4].isdigit():  # a bare number is no date
+    if len(text) < 8 or not text[:4].isdigit():  # a bare number is not a date
         return None
     try:
         return datetime.fromisoformat(text.replace("/", "-")).date()

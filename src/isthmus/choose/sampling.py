@@ -1,4 +1,4 @@
-"""Documents for a person to label: how many, which ones, the table that goes out and comes back."""
+"""Draw documents for an annotator to label: their number, the selection, and the table that the annotator fills in."""
 
 from __future__ import annotations
 
@@ -21,22 +21,31 @@ def sample_size(
     population: int | None = None,
     confidence: float = 0.95,
 ) -> int:
-    """Documents to label at random so that the accuracy is known to about ± ``margin``.
+    """Return the number of documents to label at random, so that the accuracy is known to about ± ``margin``.
 
-    Normal approximation with finite population correction. An accuracy nearer to 1 (or 0) than the margin counts as
-    1 − margin (margin): closer to the border the approximation would promise too much.
+    The formula is the normal approximation with finite population correction. An accuracy nearer to 1 (or 0) than the
+    margin counts as 1 − margin (margin), because the approximation is too optimistic near the limits.
 
     Parameters
     ----------
     margin : float
         Half the width of the interval, for example 0.05.
     accuracy : float or AccuracyEstimate, optional
-        What is expected; of an estimate, the end of its interval that is nearest to one half, which asks for the most
+        Expected accuracy. For an estimate, the value of its interval nearest to one half is used, which requires most
         documents. If omitted, one half, the worst case.
     population : int, optional
-        All documents; if omitted, there is no end to them.
+        Number of all documents; unlimited if omitted.
     confidence : float, default=0.95
-        Share of such intervals that hold the true accuracy.
+        Share of such intervals that contain the true accuracy.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UsageError
+        If the margin is not between 0 and 0.5.
 
     See Also
     --------
@@ -58,7 +67,7 @@ def sample_size(
     share = min(max(_nearest_half(accuracy), margin), 1 - margin)
     endless = z * z * share * (1 - share) / margin**2
     n = endless if population is None else endless * population / (endless + population - 1)
-    # A whole number that rounding has lifted by 1e-12 is meant to be that number.
+    # Rounding errors of 1e-12 above a whole number must not add a document.
     return max(1, ceil(n - 1e-9))
 
 
@@ -69,7 +78,19 @@ def sample_margin(
     population: int | None = None,
     confidence: float = 0.95,
 ) -> float:
-    """How exactly ``n`` documents labelled at random tell the accuracy: the reverse of :func:`sample_size`.
+    """Return how exactly ``n`` documents labelled at random measure the accuracy: the reverse of :func:`sample_size`.
+
+    Parameters
+    ----------
+    n : int
+        Documents to label.
+    accuracy, population, confidence
+        See :func:`sample_size`.
+
+    Returns
+    -------
+    float
+        Half the width of the interval.
 
     See Also
     --------
@@ -87,7 +108,7 @@ def sample_margin(
     share, size = _nearest_half(accuracy), effective_size(n, population)
     if size == inf:
         return 0.0
-    # The second is the margin at which 1 − margin is the share itself; see sample_size.
+    # The second term is the margin at which 1 − margin is the share itself; see sample_size.
     return min(1.0, max(z * sqrt(share * (1 - share) / size), z * z / (size + z * z)))
 
 
@@ -98,11 +119,25 @@ def draw_sample(
     *,
     texts: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Row numbers of ``n`` documents drawn at random without replacement, in the order in which they were drawn.
+    """Draw documents at random without replacement.
 
-    A larger draw with the same seed begins with the smaller one, and whoever stops half-way has still labelled a random
-    sample: leave the rows in their order. With ``texts``, one per document, the same documents are drawn whatever
-    their order.
+    A larger draw with the same seed begins with the smaller one. Every beginning of the draw is a random sample, so an
+    annotator who keeps the order may stop at any time.
+
+    Parameters
+    ----------
+    n_documents : int
+        Number of all documents.
+    n : int
+        Documents to draw.
+    random_state : int, RandomState or None
+    texts : sequence of str, optional
+        One text per document. With it, the same documents are drawn whatever their order.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Row numbers in the order of the draw.
 
     See Also
     --------
@@ -115,7 +150,7 @@ def draw_sample(
     >>> draw_sample(1000, 4).tolist() == draw_sample(1000, 50)[:4].tolist()
     True
     """
-    from isthmus._validation import check_seed  # loads scikit-learn, which sentences about a labelling do not need
+    from isthmus._validation import check_seed  # imports scikit-learn, which sentences about a result do not need
 
     _check_population(n_documents)
     _check_size(n, n_documents)
@@ -152,11 +187,27 @@ def sample_table(
     among: int | None = None,
     known: Mapping[int, Any] | None = None,
 ) -> dict[str, list]:
-    """Columns to be filled in by a person: ``document`` (numbered from 1), ``id``, ``text``, ``true_label`` (empty).
+    """Return the columns that an annotator fills in: ``document`` (numbered from 1), ``id``, ``text``, ``true_label``.
 
-    The labels are left out, so that nobody is led by them. ``drawn`` says that the documents were drawn at random, so
-    that their answers may be counted when they come back. With ``among`` they were drawn from so many of the surest
-    documents alone, which a column of that name says. ``known`` holds true labels, by row, that need no more reading.
+    The labels of the model are left out, so that they do not influence the annotator. The column ``drawn`` records that
+    the documents were drawn at random, so that their answers can be counted later.
+
+    Parameters
+    ----------
+    rows : array-like of int
+        Documents, numbered from 0.
+    texts : sequence of str
+        Texts of all documents.
+    ids : sequence of str, optional
+        Identifiers of all documents; the numbers if omitted.
+    among : int, optional
+        Number of most confident documents from which the rows were drawn; recorded in a column of that name.
+    known : mapping of int to object, optional
+        True labels, by row, that need no reading.
+
+    Returns
+    -------
+    dict of str to list
 
     Examples
     --------

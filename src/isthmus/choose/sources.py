@@ -1,4 +1,4 @@
-"""Several sources at once: what each is worth to the target, and which of those that contradict each other is used."""
+"""Weigh several sources: their use for the target, and the choice between sources that contradict each other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from isthmus._utils import warn
 from isthmus.choose.evidence import FEWEST, class_accuracy, cross_validated, draw_rows, plain_learner
 from isthmus.features.vectorizer import TextVectorizer
 
-SAMPLE = 1_000  # documents of a source, and of the target, that are looked at
-LEAST = 0.2  # of the way from chance to all right: labels that surely stay below it have nothing in common
-SURE = 0.9
+SAMPLE = 1_000  # documents of each source, and of the target, that are evaluated; larger collections are sampled
+LEAST = 0.2  # share of the way from chance to perfect accuracy; labels with a lower upper bound count as unrelated
+SURE = 0.9  # confidence level of that upper bound
 CANNOT_BE_LEARNED = "cannot be learned from its words"
 CONTRADICTS = "do not follow those of the sources that are nearest to the target"
 
@@ -34,21 +34,38 @@ def weigh_sources(
     random_state: int | None = 0,
     in_order: bool = False,
 ) -> list[dict[str, Any]]:
-    """One row per source: whether its labels can be learned, whether the others would label it alike, how near it is.
+    """Decide which sources to use.
 
-    A source counts in full or not at all. Left out, with a warning, is one whose labels cannot be learned from its own
-    words (labels given at random, say). Sources fall into camps where a plain classifier of the one is surely no better
-    than chance about the other, in both directions: the camp nearest to the target is used, each source counted by its
-    likeness. Where there are too few documents to be sure, a source is used.
+    A source counts fully or not at all. A source whose labels cannot be learned from its own words (for example random
+    labels) is left out, with a warning. Two sources contradict each other if a linear classifier trained on either is
+    significantly no better than chance on the other. Sources that do not contradict each other form a group. Only the
+    group nearest to the target is used; the similarity of a group is the sum over its sources. A source with too few
+    documents for a decision is used.
 
-    ``domain`` names the source of each text; ``in_order``: all texts are sorted by content already. In a row,
-    ``learned`` is the share of its labels, averaged over classes, that a classifier repeats on held-out documents
-    (None: too few), ``agreement`` the same by a classifier trained on the other sources that are used, ``likeness`` the
-    cosine of its mean tf-idf row and the target's.
+    Parameters
+    ----------
+    texts : sequence of str
+    labels : sequence
+    domain : sequence of str
+        Name of the source of each text.
+    target_texts : sequence of str
+    analyzer, min_df, language
+        See :class:`isthmus.features.TextVectorizer`.
+    random_state : int or None
+    in_order : bool
+        Whether all texts are sorted by content already.
+
+    Returns
+    -------
+    list of dict
+        One row per source: ``source``, ``documents``, ``learned`` (share of its labels, averaged over classes, that a
+        classifier repeats on held-out documents; None for too few documents), ``agreement`` (the same share for a
+        classifier trained on the other used sources), ``likeness`` (cosine of the mean tf-idf rows of source and
+        target), ``used``, ``why`` (reason if it is not used).
     """
     names, place = np.unique(np.asarray(domain, dtype=object).astype(str), return_inverse=True)
     rng = np.random.default_rng(random_state)
-    # Samples and folds must not follow the order of the rows.
+    # Samples and folds must not depend on the order of the rows.
     order = np.arange(len(texts)) if in_order else content_order(texts)
     target_order = np.arange(len(target_texts)) if in_order else content_order(target_texts)
     kept = [draw_rows(order[place[order] == number], SAMPLE, rng) for number in range(len(names))]
@@ -61,6 +78,7 @@ def weigh_sources(
     within = [_enough(cross_validated(matrix[: len(own)][own == n], given[own == n])) for n in range(len(names))]
     learned = np.array([not _surely_nothing(table) for table in within])
     camp = _camps(matrix[: len(own)], given, own, len(names))
+    # If no source can be learned, all stay, so that there is a source at all.
     usable = np.where(learned.any(), learned, True)
     worth = np.array([likeness[usable & (camp == number)].sum() for number in range(camp.max() + 1)])
     used = usable & (camp == worth.argmax())
@@ -97,14 +115,15 @@ def _likeness(matrix: Any, own: np.ndarray, n_sources: int) -> np.ndarray:
 
 
 def _camps(rows: Any, labels: np.ndarray, own: np.ndarray, n_sources: int) -> np.ndarray:
-    """Number of the camp of each source: within one, no source surely contradicts all others."""
+    """Return the group of each source: within a group, sources are connected by pairs without contradiction."""
     at_peace = np.ones((n_sources, n_sources), dtype=bool)
     for one in range(n_sources):
-        fitted: dict[tuple, Any] = {}  # most sources have the same classes: one classifier speaks to all others
+        fitted: dict[tuple, Any] = {}  # most sources have the same classes, so one classifier serves all other sources
         for other in range(n_sources):
             if one != other:
                 table = _labelled_by(rows, labels, own == one, own == other, fitted)
                 at_peace[one, other] = not _surely_nothing(table)
+    # One direction without a contradiction is enough.
     at_peace |= at_peace.T
     return connected_components(at_peace, directed=False)[1]
 
@@ -112,7 +131,7 @@ def _camps(rows: Any, labels: np.ndarray, own: np.ndarray, n_sources: int) -> np
 def _labelled_by(
     rows: Any, labels: np.ndarray, teachers: np.ndarray, learners: np.ndarray, fitted: dict[tuple, Any] | None = None
 ) -> np.ndarray | None:
-    """Counts of labels by answers of a classifier trained elsewhere; None where too few documents share classes."""
+    """Return labels × predictions of a classifier trained elsewhere; None if too few documents share classes."""
     shared = np.intersect1d(labels[teachers], labels[learners])
     inside, outside = learners & np.isin(labels, shared), teachers & np.isin(labels, shared)
     if len(shared) < 2 or min(inside.sum(), outside.sum()) < FEWEST:
@@ -129,7 +148,7 @@ def _enough(table: np.ndarray) -> np.ndarray | None:
 
 
 def _surely_nothing(table: np.ndarray | None) -> bool:
-    """Whether answers are surely next to chance about labels; not where there is nothing to tell by."""
+    """Decide whether predictions are significantly close to chance; False without a table."""
     if table is None:
         return False
     chance = 1 / len(table)

@@ -1,4 +1,4 @@
-"""The collections of one run as one object: sorted by content once, and carried in that order."""
+"""Represent the collections of one run as one object, sorted by content."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from isthmus._math.content import content_order, label_ranks
 from isthmus.features.languages import NAMES, OTHER, languages_in_use, resolve_language
 from isthmus.features.vectorizer import TextVectorizer
 
-SIDE_SAMPLE = 2_000  # documents of each side that say which side a further text reads like
+SIDE_SAMPLE = 2_000  # documents of each side from which a classifier learns to which side an extra text belongs
 
 
 @dataclass(frozen=True)
 class TransferTexts:
-    """Labelled texts of the source, texts of the target, and further texts of either kind.
+    """Labelled texts of the source, texts of the target, and extra texts of either collection.
 
-    Samples, folds and ties follow the content of the texts, never the caller's order. So everything here but the fields
-    ``given_*`` stands in one list: source, target, further texts, each sorted by content.
+    Samples, folds and ties depend on the content of the texts, never on the caller's order. All attributes except
+    ``given_*`` therefore refer to one list: source, target, extra texts, each sorted by content.
     """
 
     given_source: list[str]
-    given_labels: np.ndarray  # one per source text, None where unknown
+    given_labels: np.ndarray  # one per source text, None for an unlabelled text
     given_target: list[str]
     given_extra: list[str]
-    order: np.ndarray  # of all texts (source, target, further ones), by their content
-    given_domain: np.ndarray | None = None  # the source of each source text, where there are several
+    order: np.ndarray  # order of all texts (source, target, extra texts) by their content
+    given_domain: np.ndarray | None = None  # name of the source of each source text, if there are several
 
     @classmethod
     def of(
@@ -42,7 +42,20 @@ class TransferTexts:
         *,
         domain: np.ndarray | None = None,
     ) -> TransferTexts:
-        """Sort the collections by content; of equal texts of the source, those without a label come first."""
+        """Sort the collections by content.
+
+        Parameters
+        ----------
+        source_texts, target_texts, extra_texts : sequence of str
+        source_labels : ndarray of object
+            None for an unlabelled text. Of equal source texts, those without a label come first.
+        domain : ndarray of str, optional
+            Name of the source of each source text.
+
+        Returns
+        -------
+        TransferTexts
+        """
         source, target, extra = list(source_texts), list(target_texts), list(extra_texts)
         known = np.array([label is not None for label in source_labels], dtype=bool)
         written = np.array([str(label) for label in source_labels], dtype=object)
@@ -53,10 +66,12 @@ class TransferTexts:
 
     @property
     def n_source(self) -> int:
+        """Number of source texts."""
         return len(self.given_source)
 
     @property
     def n_target(self) -> int:
+        """Number of target texts."""
         return len(self.given_target)
 
     @property
@@ -70,18 +85,20 @@ class TransferTexts:
 
     @cached_property
     def texts(self) -> list[str]:
+        """All texts: source, target, extra texts, each sorted by content."""
         given = self._given
         return [given[row] for row in self._rows]
 
     @cached_property
     def labels(self) -> np.ndarray:
+        """Labels of ``texts``; None for an unlabelled text."""
         labels = np.full(len(self.texts), None, dtype=object)
         labels[: self.n_source] = self.given_labels[self._rows[: self.n_source]]
         return labels
 
     @cached_property
     def domain(self) -> np.ndarray:
-        """1 for ``texts`` on the source's side, -1 on the target's; further ones join the side they read like."""
+        """1 for ``texts`` of the source, −1 for those of the target; extra texts join the more similar side."""
         domain = np.repeat([1, -1, -1], [self.n_source, self.n_target, len(self.given_extra)])
         if self.given_extra and self.n_source:
             rest = self.n_source + self.n_target
@@ -91,23 +108,28 @@ class TransferTexts:
 
     @cached_property
     def known(self) -> list[int]:
+        """Rows of the labelled texts."""
         return [row for row in range(self.n_source) if self.labels[row] is not None]
 
     @property
     def known_texts(self) -> list[str]:
+        """Labelled texts of the source."""
         return [self.texts[row] for row in self.known]
 
     @property
     def known_labels(self) -> list:
+        """Labels of ``known_texts``."""
         return [self.labels[row] for row in self.known]
 
     @property
     def known_domain(self) -> list[str]:
+        """Source name of each of ``known_texts``."""
         assert self.given_domain is not None
         return [self.given_domain[self._rows[row]] for row in self.known]
 
     @property
     def target(self) -> slice:
+        """Rows of the target's texts."""
         return slice(self.n_source, self.n_source + self.n_target)
 
     @property
@@ -116,10 +138,31 @@ class TransferTexts:
         return self._rows[self.target] - self.n_source
 
     def as_given(self, values: np.ndarray) -> np.ndarray:
+        """Return values of the target's texts in the caller's order.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n_target, ...)
+
+        Returns
+        -------
+        ndarray of shape (n_target, ...)
+        """
         return values[np.argsort(self.target_numbers)]
 
     def one_language(self, language: str) -> str:
-        """The language of all texts, if one: what reads a part of them need not guess it again."""
+        """Return the language of all texts if there is only one, so that later steps need not detect it.
+
+        Parameters
+        ----------
+        language : str
+            As given by the caller.
+
+        Returns
+        -------
+        str
+            ``language`` unchanged if it is not "auto", or if the texts have several languages.
+        """
         if resolve_language(language) != "auto":
             return language
         given = self._given
@@ -127,12 +170,27 @@ class TransferTexts:
         return found[0] if len(found) == 1 and found[0] in {*NAMES, OTHER} else language
 
     def without_extra(self) -> TransferTexts:
-        """Return the same collections without the further texts."""
+        """Return the same collections without the extra texts.
+
+        Returns
+        -------
+        TransferTexts
+        """
         rest = self.n_source + self.n_target
         return replace(self, given_extra=[], order=self.order[self.order < rest])
 
     def keep_source(self, kept: np.ndarray) -> TransferTexts:
-        """The same with some of the source texts alone; ``kept`` is one truth value each, as given."""
+        """Return the same collections with some of the source texts only.
+
+        Parameters
+        ----------
+        kept : ndarray of bool, shape (n_source,)
+            Source texts to keep, in the caller's order.
+
+        Returns
+        -------
+        TransferTexts
+        """
         everything = np.r_[kept, np.ones(len(self.order) - self.n_source, dtype=bool)]
         number = np.cumsum(everything) - 1
         return replace(
@@ -145,7 +203,17 @@ class TransferTexts:
 
 
 def nearer_target(source: list[str], target: list[str], extra: list[str], language: str = "auto") -> np.ndarray:
-    """Which further texts read like the target rather than like the source."""
+    """Decide which extra texts are more similar to the target than to the source.
+
+    Parameters
+    ----------
+    source, target, extra : list of str
+    language : str
+
+    Returns
+    -------
+    ndarray of bool, shape (n_extra,)
+    """
     rng = np.random.default_rng(0)
     sample = [[side[i] for i in rng.permutation(len(side))[:SIDE_SAMPLE]] for side in (source, target)]
     vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, min_df=1, language=language)

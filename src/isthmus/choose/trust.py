@@ -1,4 +1,4 @@
-"""How far to trust labels: the accuracy to expect, and which labels a person should look at."""
+"""Estimate the accuracy of labels, and select the labels for review."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from isthmus.features.term_rows import TermRows
 from isthmus.shift.novelty import shows_its_worth, simulated_sentence
 from isthmus.shift.shares import MOVED, compare_shares, total_variation
 
-# Log-odds of a right label, from log-odds of shares and from two differences. Set by ridge regression on pairs that are
-# plain, lack a class, have turned shares or a noisy or thin source (``isthmus bench tune trust``); docs/measured/trust
-# has the errors with each group of corpora left out.
+# Log-odds of a right label: weights of log-odds of shares and of two differences. Fitted by ridge regression on pairs
+# without changes, with a missing class, with label shift, and with a noisy or small source (``isthmus bench tune
+# trust``). docs/measured/trust lists the errors for each left-out group of corpora.
 VOTE = {
     "constant": -0.329,
     "repeated": 0.21,
@@ -31,15 +31,15 @@ VOTE = {
     "source": 0.135,
     "excess": 0.242,
 }
-# The same for a vote that a thin source taught: all methods learned from the same few documents, so that their
-# agreement says little. How far ridge regression in the space of the pair gives the same labels says more.
+# The same weights for a vote trained on a small source: all methods learned from the same few documents, so their
+# agreement is weak evidence. The agreement with ridge regression in the space of the pair is stronger evidence.
 FEW = {
     "constant": -0.218,
     "ridge": 1.0,
     "excess": 0.214,
 }
-# The same for the labels of one method, which no other methods vouch for. Its own confidence is not asked: methods
-# differ in how sure they are more than in how often they are right.
+# The same weights for the labels of one method, without the support of other methods. Its own confidence is not used:
+# methods differ more in their confidence than in their accuracy.
 SINGLE = {
     "constant": -0.524,
     "agreement": 0.202,
@@ -50,8 +50,8 @@ SINGLE = {
     "reverse": 0.241,
     "moved": 0.15,
 }
-AS_THEY_ARE = ("excess", "moved")  # of these no log-odds are taken
-# Half-width of the interval in log-odds: what is unknown of any pair, and what is added by what is seen in this one.
+AS_THEY_ARE = ("excess", "moved")  # features that enter without a logit
+# Half-width of the interval in log-odds: a constant for every pair, plus a weight for each feature of the pair.
 SPREAD = {
     "constant": 0.852,
     "moved": 0.0,
@@ -59,27 +59,63 @@ SPREAD = {
     "disputed": 0.0,
     "single": 0.252,
 }
-CARRIED = 0.8  # sureness in the target, as a share of that within the source, from which nothing need be adapted …
-PROMISES_MORE = 0.03  # … and by how much source-only must then promise more than the vote to be taken alone
-NOISE = 0.12  # share of source labels that its own words contradict from which the source counts as noisy
-THIN = 100  # labelled source documents below which it counts as thin
-# How far down towards the low end of its interval a vote keeps a budget: halfway; where all methods learned from the
-# same few documents, twice as far as the end. How they were set is said in docs/measured/trust.md.
+# Conditions under which source-only replaces the vote: its confidence in the target, relative to the source, is at
+# least CARRIED, and its expected accuracy exceeds that of the vote by at least PROMISES_MORE.
+CARRIED = 0.8  #
+PROMISES_MORE = 0.03  #
+NOISE = 0.12  # share of source labels contradicted by their own words, from which the source counts as noisy
+THIN = 100  # labelled source documents; a smaller source counts as thin
+# How far confidences are lowered towards the low end of the accuracy interval before a budget is applied: half-way, and
+# twice the way to the end if all methods learned from the same few documents. docs/measured/trust.md describes the fit.
 CAUTION, CAUTION_THIN = 0.5, 2.0
 
 
 def outside_groups(scorer: LabelScorer | None, n_target: int) -> np.ndarray:
-    """Target rows that belong to no new group, as far as they were looked at."""
+    """Return the indices of target documents that belong to no new group.
+
+    Parameters
+    ----------
+    scorer : LabelScorer or None
+    n_target : int
+
+    Returns
+    -------
+    ndarray of int
+        All documents if there are no new groups, otherwise documents of the scorer's sample.
+    """
     if scorer is None or not scorer.novelty.groups:
         return np.arange(n_target)
     return scorer.target[scorer.novelty.membership < 0]
 
 
 def confidence_outside(scorer: LabelScorer | None, probabilities: np.ndarray) -> float:
+    """Return the mean confidence of documents that belong to no new group.
+
+    Parameters
+    ----------
+    scorer : LabelScorer or None
+    probabilities : ndarray of shape (n_target, n_classes)
+
+    Returns
+    -------
+    float
+    """
     return float(probabilities[outside_groups(scorer, len(probabilities))].max(axis=1).mean())
 
 
 def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.ndarray:
+    """Return the name of the new group of each target document.
+
+    Parameters
+    ----------
+    scorer : LabelScorer or None
+    target_texts : sequence of str
+
+    Returns
+    -------
+    ndarray of str, shape (n_target,)
+        Empty for a document in no new group.
+    """
     named = np.full(len(target_texts), "", dtype=object)
     if scorer is None or not scorer.novelty.groups:
         return named
@@ -96,13 +132,13 @@ def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.n
 
 @dataclass(frozen=True)
 class NovelGroups:
-    """Centres of the new groups and of the classes; a later text belongs to the nearest.
+    """Centres of the new groups and of the classes; a later text belongs to the nearest centre.
 
     Attributes
     ----------
     rows : TermRows
-        Makes rows of texts.
-    mean : ndarray
+        Computes rows of texts.
+    mean : ndarray of shape (n_terms,)
         Mean of the rows of the labelled texts.
     centres : ndarray of shape (n_centres, n_terms)
     names : sequence of str
@@ -116,7 +152,21 @@ class NovelGroups:
 
     @classmethod
     def of(cls, rows: TermRows, X: Any, groups: np.ndarray, labels: np.ndarray) -> NovelGroups:
-        """Compute the centres from the rows ``X`` of labelled texts, their groups ('' for none) and their labels."""
+        """Compute the centres from labelled texts.
+
+        Parameters
+        ----------
+        rows : TermRows
+        X : CSR matrix of shape (n_texts, n_terms)
+            Rows of the texts.
+        groups : ndarray of str, shape (n_texts,)
+            New group of each text, '' for none.
+        labels : ndarray of shape (n_texts,)
+
+        Returns
+        -------
+        NovelGroups
+        """
         marked = groups != ""
         kinds = np.where(marked, 1, 0), np.where(marked, groups, labels.astype(object))
         names, codes = np.unique([f"{kind} {name}" for kind, name in zip(*kinds, strict=True)], return_inverse=True)
@@ -125,7 +175,17 @@ class NovelGroups:
         return cls(rows, centred.mean, centres, [name[2:] if name.startswith("1 ") else "" for name in names.tolist()])
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the name of the new group of each text, '' for none."""
+        """Return the new group of each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of str, shape (n_texts,)
+            '' for a text in no new group.
+        """
         nearest = CentredRows.about(self.rows(texts), self.mean).dot(self.centres).argmax(axis=1)
         return np.array([self.names[place] for place in nearest], dtype=object)
 
@@ -138,18 +198,36 @@ def trust_features(
     others: Sequence = (),
     known: np.ndarray | None = None,
 ) -> dict[str, float]:
-    """The figures that speak about the accuracy of labels.
+    """Return the features from which the accuracy of labels is estimated.
 
-    Shares between 0 and 1: ``repeated``, labels a plain classifier repeats on held-out target documents; ``agreement``
-    of the labels with those of the ``others``, or with four plain methods; ``confidence``, mean probability of the
-    labels; ``source``, labels of the source that a plain classifier gets right there; ``ridge``, agreement with the
-    best plain method; ``consensus`` of all four with each other; ``reverse``, what a classifier trained on the labels
-    gets right in the source. In log-odds: ``excess``, by how much labels are easier to learn than the source's. As a
-    distance: ``moved``, between the class shares of the source and of the labels.
+    Shares between 0 and 1: ``repeated`` (labels that a linear classifier repeats on held-out target documents),
+    ``agreement`` (of the labels with those of the ``others``, or with four simple methods), ``confidence`` (mean
+    probability of the labels), ``source`` (source labels that a linear classifier predicts out of fold), ``ridge``
+    (agreement with the best simple method), ``consensus`` (agreement of all four with each other), ``reverse``
+    (accuracy in the source of a classifier trained on the labels). In log-odds: ``excess`` (by how much labels are
+    easier to learn than the source's). As a distance: ``moved`` (between the class proportions of the source and of the
+    labels).
 
-    Agreement, likeness and shares are those of documents outside new groups, of which the estimate speaks: about
-    documents of no class methods disagree, which says nothing about the others. Nor do methods know classes that were
-    added by name: ``known`` says which labels are of the source's classes.
+    Agreement and proportions cover documents outside new groups, which the estimate describes: methods disagree about
+    documents that belong to no class, which is no evidence about other documents.
+
+    Parameters
+    ----------
+    scorer : LabelScorer
+    labels : sequence
+        One per target text.
+    confidence : float
+        See :func:`confidence_outside`.
+    evidence : Evidence
+        Evidence about the labels.
+    others : sequence of sequences
+        Labels by other methods.
+    known : ndarray of bool, shape (n_target,), optional
+        Labels of the source's classes, if others were added: methods do not know added classes.
+
+    Returns
+    -------
+    dict of str to float
     """
     outside = scorer.novelty.membership < 0
     if known is not None:
@@ -159,7 +237,7 @@ def trust_features(
     rivals = [np.asarray(other).astype(str)[scorer.target][outside] for other in others] or plain
     source = evidence.tables[1]
     views = evidence.views
-    if not others:  # there is no other view
+    if not others:  # without other methods, the space of the pair is one more view
         in_space = scorer.space.tables(np.asarray(labels).astype(str)[scorer.target])
         views = [*views, Evidence.from_tables(*in_space)]
     return {
@@ -176,14 +254,30 @@ def trust_features(
 
 
 def plain_learners() -> list[Any]:
-    """The two that label documents beyond a scorer's sample, by their words."""
+    """Return the two classifiers that label documents outside the scorer's sample.
+
+    Returns
+    -------
+    list of estimators
+    """
     return [plain_learner(), ComplementNB()]
 
 
 def disputed(scorer: LabelScorer, labels: Any, target_texts: Sequence[str]) -> np.ndarray:
-    """Target texts about which one of the four plain methods contradicts the label.
+    """Find the labels that one of the four simple methods contradicts.
 
-    Of documents beyond the scorer's sample two of them are asked.
+    Only two of the methods label documents outside the scorer's sample.
+
+    Parameters
+    ----------
+    scorer : LabelScorer
+    labels : sequence
+        One per target text.
+    target_texts : sequence of str
+
+    Returns
+    -------
+    ndarray of bool, shape (n_target,)
     """
     given = np.asarray(labels).astype(str)
     found = np.zeros(len(given), dtype=bool)
@@ -204,12 +298,12 @@ def estimate_accuracy(
     others: Sequence = (),
     known: np.ndarray | None = None,
 ) -> AccuracyEstimate:
-    """Accuracy to expect of labels that no one has checked.
+    """Estimate the accuracy of labels that nobody checked.
 
-    Figures that need no true label (``trust_features``) are weighed by constants that were set on benchmark tasks, also
-    on such as lack a class, have turned shares or a noisy source. Documents in groups that belong to no class count as
-    wrong. The interval is wider for one method than for a vote, and with groups that belong to no class. Nothing is
-    estimated where labels cannot be learned at all, in source or target, or from fewer than 30 documents.
+    The estimate weighs features that need no true label (``trust_features``). The weights were fitted on benchmark
+    tasks, including tasks with a missing class, label shift or a noisy source. Documents in groups that belong to no
+    class count as wrong. The interval is wider for one method than for a vote, and with groups that belong to no class.
+    There is no estimate if labels cannot be learned at all, in source or target, or for fewer than 30 documents.
 
     Parameters
     ----------
@@ -218,11 +312,15 @@ def estimate_accuracy(
         One per target text.
     confidence : float
         Mean probability of the labels, see ``confidence_outside``.
-    others : sequence of sequences
-        Labels by other methods, the voters among them; at least three. Without them four plain methods are asked,
-        which know less.
+    others : sequence of sequences, optional
+        Labels by other methods, including the voters; at least three. Without them four simple methods are used, which
+        are weaker evidence.
     known : ndarray of bool, optional
-        Which labels are of the source's classes, where others were added; the estimate is about these labels.
+        Labels of the source's classes, if others were added. The estimate covers these labels.
+
+    Returns
+    -------
+    AccuracyEstimate
     """
     if scorer is None:
         return AccuracyEstimate(None, reason="fewer than 30 different documents in source or target")
@@ -242,6 +340,16 @@ def estimate_accuracy(
 
 
 def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Return the weighted sum of the features.
+
+    Parameters
+    ----------
+    features, weights : mapping of str to float
+
+    Returns
+    -------
+    float
+    """
     return weights["constant"] + sum(
         weight * (features[name] if name in AS_THEY_ARE else clipped_logit(features[name]))
         for name, weight in weights.items()
@@ -250,7 +358,19 @@ def log_odds(features: Mapping[str, float], weights: Mapping[str, float]) -> flo
 
 
 def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) -> dict[str, float]:
-    """What makes an interval wide, each 0 where it does not."""
+    """Return the features that widen the interval; each is 0 if it does not.
+
+    Parameters
+    ----------
+    features : mapping of str to float
+    n_source : int
+    single : bool
+        Whether one method gave the labels, without a vote.
+
+    Returns
+    -------
+    dict of str to float
+    """
     return {
         "constant": 1.0,
         "moved": float(features["moved"] >= MOVED),
@@ -263,9 +383,9 @@ def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) 
 def _with_groups(
     scorer: LabelScorer, features: Mapping[str, float], centre: float, width: float, n_labels: int
 ) -> AccuracyEstimate:
-    """The estimate with its interval, documents in new groups counted as wrong.
+    """Return the estimate with its interval; documents in new groups count as wrong.
 
-    Where the test for new groups has not shown its worth on the source, there may be no such group at all.
+    If the test for new groups is unreliable on the source, the high end assumes that there is no such group.
     """
     groups = scorer.novelty.groups
     novel = [sum(ends) for ends in zip(*((g.high, g.share, g.low) for g in groups), strict=True)] or [0.0, 0.0, 0.0]
@@ -291,10 +411,23 @@ def _with_groups(
 
 
 def with_added(accuracy: AccuracyEstimate, share: float, right: float | None) -> AccuracyEstimate:
-    """The estimate for labels of which a share are classes that were added by their names.
+    """Return the estimate for labels of which a share are classes that were added by their names.
 
-    Nothing but the source says how well names describe classes: ``right``, the share of its labels that names alone get
-    right. As few as one class may be added, so the interval about it is twice as wide as about a method's.
+    Only the source shows how well names describe classes. Perhaps only one class is added, so the interval is twice as
+    wide as for a method.
+
+    Parameters
+    ----------
+    accuracy : AccuracyEstimate
+        Estimate for the labels of the source's classes.
+    share : float
+        Share of labels of added classes.
+    right : float or None
+        Share of the source's labels that names predict correctly.
+
+    Returns
+    -------
+    AccuracyEstimate
     """
     if accuracy.estimate is None:
         return accuracy
@@ -315,17 +448,40 @@ def with_added(accuracy: AccuracyEstimate, share: float, right: float | None) ->
 
 
 def budget_caution(accuracy: AccuracyEstimate, n_source: int, *, single: bool) -> float:
-    """By how much confidences are lowered, in log-odds, before a budget is kept; ``single``: one method, no vote."""
+    """Return by how much confidences are lowered, in log-odds, before a budget is applied.
+
+    Parameters
+    ----------
+    accuracy : AccuracyEstimate
+    n_source : int
+    single : bool
+        Whether one method gave the labels, without a vote.
+
+    Returns
+    -------
+    float
+    """
     if single:
         return accuracy.caution
     return (CAUTION_THIN if n_source < THIN else CAUTION) * accuracy.caution
 
 
 def moved_to(accuracy: AccuracyEstimate, outside: float, n_classes: int) -> AccuracyEstimate:
-    """The estimate after labels followed moved shares: as much right outside new groups, the interval shifted along.
+    """Return the estimate after the labels were corrected for label shift.
 
-    Of two classes one takes documents from the other, and the vote gets surer whether it is right or not: there the
-    estimate does not rise.
+    The interval is shifted by the same log-odds as the estimate. With two classes, one takes documents from the other,
+    and the vote becomes more confident whether it is right or not; the estimate then does not rise.
+
+    Parameters
+    ----------
+    accuracy : AccuracyEstimate
+    outside : float
+        Share of right labels outside new groups.
+    n_classes : int
+
+    Returns
+    -------
+    AccuracyEstimate
     """
     assert accuracy.estimate is not None
     before = accuracy.for_calibration
@@ -345,9 +501,18 @@ def moved_to(accuracy: AccuracyEstimate, outside: float, n_classes: int) -> Accu
 
 
 def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
-    """A plain classifier's sureness in the target, relative to held-out source documents, and its accuracy there.
+    """Return a linear classifier's confidence in the target relative to the source, and its expected accuracy there.
 
-    The accuracy is right if documents of equal sureness are right equally often. None for a thin source.
+    The expected accuracy is correct if documents of equal confidence are right equally often in source and target.
+
+    Parameters
+    ----------
+    scorer : LabelScorer
+
+    Returns
+    -------
+    tuple of (float, float) or None
+        None for a small source.
     """
     labels = scorer.source_labels
     counts = np.unique(labels, return_counts=True)[1]
@@ -371,6 +536,16 @@ def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def shares_moved(source_labels: np.ndarray, given: np.ndarray) -> float:
+    """Return the total variation distance between the class proportions of the source and of labels.
+
+    Parameters
+    ----------
+    source_labels, given : ndarray of str
+
+    Returns
+    -------
+    float
+    """
     classes = np.unique(np.concatenate([source_labels, given]))
     shares = [np.array([np.mean(side == name) for name in classes]) for side in (source_labels, given)]
     return total_variation(*shares)
@@ -385,9 +560,24 @@ def assess(
     *,
     followed: bool = False,
 ) -> list[dict]:
-    """Warnings (``topic`` and ``message``) about new groups, moved shares, a thin or noisy source.
+    """Return warnings about new groups, label shift, and a small or noisy source.
 
-    ``followed``: labels and probabilities were brought to the target's shares.
+    Parameters
+    ----------
+    scorer : LabelScorer or None
+    source_labels : sequence
+        None for an unlabelled text.
+    labels : sequence
+        Labels of the target.
+    probabilities : ndarray of shape (n_target, n_classes)
+    classes : ndarray of shape (n_classes,)
+    followed : bool
+        Whether labels and probabilities were corrected for label shift.
+
+    Returns
+    -------
+    list of dict
+        With ``topic`` and ``message``.
     """
     shares = compare_shares(source_labels, probabilities, labels, classes)
     warnings = [] if scorer is None else _group_warnings(scorer)
@@ -418,8 +608,20 @@ def _group_warnings(scorer: LabelScorer) -> list[dict]:
 
 
 def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict]:
+    """Return warnings about a small or noisy source.
+
+    Parameters
+    ----------
+    scorer : LabelScorer or None
+    source_labels : sequence
+        None for an unlabelled text.
+
+    Returns
+    -------
+    list of dict
+    """
     known = [str(label) for label in source_labels if label is not None]
-    if len(set(known)) < 2:  # names of the classes decide, and nothing is learned from it
+    if len(set(known)) < 2:  # the names of the classes decide, and nothing is learned from the source
         return []
     names, counts = np.unique(known, return_counts=True)
     rows: list[dict[str, Any]] = []
@@ -443,11 +645,20 @@ def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict
 
 
 def contradicted(table: np.ndarray) -> float:
-    """Share of labels that look wrong at random, from held-out answers within the source.
+    """Return the share of labels that look wrong at random, from out-of-fold predictions within the source.
 
-    Confusions that follow from likeness go to few classes, random errors to all. So the smallest confusion of each
-    class with another, times the number of others, is what every class gets alike. With two classes nothing can be told
-    apart, and the share is 0.
+    Confusions between similar classes affect few classes, random errors affect all. The smallest confusion of each
+    class with another class, times the number of other classes, therefore estimates its random errors. With two classes
+    the two kinds cannot be distinguished, and the share is 0.
+
+    Parameters
+    ----------
+    table : ndarray of shape (n_classes, n_classes)
+        Labels × predictions.
+
+    Returns
+    -------
+    float
     """
     n = len(table)
     if n < 3:

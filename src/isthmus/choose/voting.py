@@ -1,4 +1,4 @@
-"""From evidence to weights in the vote: one score per method, and how fast a vote fades with it."""
+"""Compute the weights of methods in the vote from the evidence about their labels."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ import numpy as np
 from isthmus._math.confidence import clipped_logit
 from isthmus.choose.evidence import DRAWS, Evidence
 
-_COMPANY = 0.1  # agreement between methods this far from the source's own accuracy counts fully, or not at all
+# half-width of a range of agreement around the source's own accuracy; agreement counts fully above the range and not at
+# all below it
+_COMPANY = 0.1
 
 
 @dataclass(frozen=True)
 class VotingRule:
-    """Score and weight of a method, from the evidence about its labels.
+    """Compute score and weight of a method from the evidence about its labels.
 
     The score is ``reverse_weight · logit(reverse accuracy) − |logit(learnability) − logit(source's learnability)|``,
-    averaged over the views in which the labels were judged (words, and vectors where there are some). Labels that are
-    easier to learn than the source's are suspicious, as they may follow another division of the target; the more
-    other methods share them, the less: so much is taken off the difference where it is positive. A clean target of a
-    noisy source has such labels.
-    Methods within ``near`` of the best vote with weight ``exp(−difference / scale)``. The constants were set on
-    benchmark tasks; ``docs/measured/choose.md`` has the test on corpora that were left out.
+    averaged over the views in which the labels were judged (words, and vectors if available). Labels that are easier to
+    learn than the source's are suspicious, because they may follow another division of the target. They are less
+    suspicious if other methods give the same labels, as for a clean target of a noisy source. A positive difference is
+    therefore reduced by the agreement with other methods. Methods within ``near`` of the best score vote with weight
+    ``exp(−difference / scale)``. The constants were fitted on benchmark tasks; ``docs/measured/choose.md`` has the test
+    on left-out corpora.
 
     Examples
     --------
@@ -39,9 +41,17 @@ class VotingRule:
     scale: float = 0.8
 
     def score(self, evidence: Evidence, shared: float = 0.0) -> float:
-        """How well the labels are supported; only differences between methods mean something.
+        """Return how well the evidence supports the labels; only differences between methods are meaningful.
 
-        ``shared``: how far other methods give the same labels, 0 as by chance, 1 all of them.
+        Parameters
+        ----------
+        evidence : Evidence
+        shared : float
+            Agreement with other methods: 0 as by chance, 1 the same labels.
+
+        Returns
+        -------
+        float
         """
         return float(self._scores(evidence, shared))
 
@@ -51,14 +61,37 @@ class VotingRule:
         return np.mean([back - doubt for (back, _), doubt in zip(found, doubts, strict=True)], axis=0)
 
     def weights(self, evidence: Mapping[str, Evidence], shared: Mapping[str, float] | None = None) -> dict[str, float]:
-        """Votes of the methods near the best, as shares of one; ``shared`` as for :meth:`score`, by method."""
+        """Return the weights of the methods near the best score; they sum to one.
+
+        Parameters
+        ----------
+        evidence : mapping of str to Evidence
+            By method.
+        shared : mapping of str to float, optional
+            See :meth:`score`, by method.
+
+        Returns
+        -------
+        dict of str to float
+        """
         scores = {name: self.score(found, (shared or {}).get(name, 0.0)) for name, found in evidence.items()}
         best = max(scores.values())
         raw = {name: np.exp((score - best) / self.scale) for name, score in scores.items() if score >= best - self.near}
         return {name: float(weight / sum(raw.values())) for name, weight in raw.items()}
 
     def spread(self, evidence: Evidence, shared: float = 0.0, random_state: int = 0) -> float:
-        """Standard deviation of the score when the documents are drawn again (with replacement)."""
+        """Return the standard deviation of the score over random draws of the documents (with replacement).
+
+        Parameters
+        ----------
+        evidence : Evidence
+        shared : float
+        random_state : int
+
+        Returns
+        -------
+        float
+        """
         rng = np.random.default_rng(random_state)
         return float(np.std(self._scores(evidence.redraw(rng, DRAWS), shared)))
 
@@ -66,12 +99,22 @@ class VotingRule:
 def shared_labels(
     labels: Mapping[str, np.ndarray], n_classes: int, source_accuracy: float | None = None
 ) -> dict[str, float]:
-    """How far each method's labels are those of the other methods: 1 all the same, 0 as many as by chance.
+    """Return the agreement of each method's labels with those of the other methods.
 
-    With ``source_accuracy`` (share of the source's labels that held-out documents repeat), agreement counts only as far
-    as it reaches that share: fully from ten points above it, not at all from ten points below. Methods that agree more
-    than that have seen through noise in the labels, or the target is cleaner; methods that agree less have no such
-    excuse.
+    Parameters
+    ----------
+    labels : mapping of str to ndarray of shape (n_target,)
+    n_classes : int
+    source_accuracy : float, optional
+        Share of the source's labels that out-of-fold predictions repeat. With it, agreement counts only relative to
+        this share: fully from ten points above it, not at all from ten points below. If methods agree more than that,
+        they may see through noise in the labels, or the target may be cleaner. Otherwise there is no such reason for
+        labels that are easy to learn.
+
+    Returns
+    -------
+    dict of str to float
+        1: the same labels, 0: as by chance.
     """
     chance = 1 / max(2, n_classes)
     found = {}
@@ -87,5 +130,14 @@ def shared_labels(
 
 
 def excess(evidence: Evidence) -> Any:
-    """By how much, in log-odds, the labels are easier to learn than the source's; negative: harder."""
+    """Return by how much, in log-odds, the labels are easier to learn than the source's; negative: harder.
+
+    Parameters
+    ----------
+    evidence : Evidence
+
+    Returns
+    -------
+    float or ndarray
+    """
     return clipped_logit(evidence.learnability) - clipped_logit(evidence.source_learnability)

@@ -1,1 +1,1 @@
-"""Stages of a result: ``apply.py`` holds their ``apply``, the other modules fit one stage each."""
+"""Fit and apply the stages of a result: ``apply.py`` applies all stages, the other modules fit one stage each."""

@@ -23,7 +23,7 @@ NAMES = "names"  # name of the member that knows only the classes' names
 # "isthmus bench tune trust".
 SLOPE = 0.88
 _POWERS = (0.05, 20.0)  # range of the powers that a temperature may have
-_MOST_SHIFT = 20.0  # log-odds
+_MOST_SHIFT = 20.0  # log-odds; range of the shifts that are searched
 _LEAST_LEAD = 1e-6  # probability by which a label stays ahead of the next class
 _FLOOR = 1e-3  # probability; no member can veto a class by excluding it
 
@@ -67,15 +67,49 @@ class Stage:
     changes_labels: ClassVar[bool] = True
 
     def output_classes(self, classes: np.ndarray) -> np.ndarray:
-        """Return the classes after this stage, given those before it."""
+        """Return the classes after this stage, given those before it.
+
+        Parameters
+        ----------
+        classes : ndarray
+
+        Returns
+        -------
+        ndarray
+        """
         return classes
 
     def apply(self, batch: Batch, proba: np.ndarray, classes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probabilities and the classes after this stage."""
+        """Return the probabilities and the classes after this stage.
+
+        Parameters
+        ----------
+        batch : Batch
+            Texts with the members' opinions.
+        proba : ndarray of shape (n_texts, n_classes)
+            Probabilities before this stage.
+        classes : ndarray of shape (n_classes,)
+
+        Returns
+        -------
+        proba : ndarray of shape (n_texts, n_output_classes)
+        classes : ndarray of shape (n_output_classes,)
+        """
         raise NotImplementedError
 
     def explain(self, text: str, rows: list[dict]) -> list[dict]:
-        """Return the contributions of a text's terms after this stage, given those before it."""
+        """Return the contributions of a text's terms after this stage, given those before it.
+
+        Parameters
+        ----------
+        text : str
+        rows : list of dict
+            ``class``, ``term`` and ``contribution``.
+
+        Returns
+        -------
+        list of dict
+        """
         return rows
 
 
@@ -87,6 +121,7 @@ class Temperature(Stage):
     power: float
 
     def apply(self, batch, proba, classes):
+        """Return the probabilities raised to the power and normalised."""
         return sharpen(proba, self.power), classes
 
 
@@ -97,6 +132,7 @@ class LabelShift(Stage):
     factors: np.ndarray
 
     def apply(self, batch, proba, classes):
+        """Return the probabilities multiplied by the factors and normalised."""
         return reweight_classes(proba, self.factors), classes
 
 
@@ -107,6 +143,7 @@ class Lexicon(Stage):
     weight: float
 
     def apply(self, batch, proba, classes):
+        """Return the probabilities with the log-odds of the labelled words added."""
         return add_log_odds(proba, batch.opinion(LEXICON, classes), self.weight), classes
 
 
@@ -117,6 +154,7 @@ class NamesShare(Stage):
     share: float
 
     def apply(self, batch, proba, classes):
+        """Return the weighted mean of the vote and the member of the classes' names."""
         opinions = {"vote": proba, NAMES: batch.opinion(NAMES, classes)}
         return pool(opinions, {"vote": 1 - self.share, NAMES: self.share}), classes
 
@@ -132,9 +170,11 @@ class AddedClasses(Stage):
     named: np.ndarray
 
     def output_classes(self, classes):
+        """Return the classes before this stage and those that the names describe."""
         return np.unique(np.concatenate([classes, self.named]))
 
     def apply(self, batch, proba, classes):
+        """Return the probabilities with columns for the added classes."""
         all_classes = self.output_classes(classes)
         named = batch.opinion(NAMES, all_classes)
         added = ~np.isin(all_classes, classes)
@@ -150,6 +190,7 @@ class Margin(Stage):
     shift: float
 
     def apply(self, batch, proba, classes):
+        """Return the probabilities with confidences from the margins."""
         return confidence_from_margin(proba, self.shift), classes
 
 
@@ -172,20 +213,35 @@ class Answers(Stage):
     word_model: Any
 
     def output_classes(self, classes):
+        """Return the classes that the correction knows."""
         return np.sort(self.correction.classes)
 
     def apply(self, batch, proba, classes):
+        """Return the mean of the corrected vote and the model of words."""
         rows = self.views.transform(batch.texts, list(batch.spread(classes).values()))
         return self.from_rows(rows, proba), self.output_classes(classes)
 
     def from_rows(self, rows: Any, vote: np.ndarray) -> np.ndarray:
-        """Return the probabilities after this stage, given rows of the views and the probabilities before it."""
+        """Return the probabilities after this stage.
+
+        Parameters
+        ----------
+        rows : CSR matrix of shape (n_texts, n_features)
+            Rows of the views.
+        vote : ndarray of shape (n_texts, n_vote_classes)
+            Probabilities before this stage.
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+        """
         parts = self.correction.probabilities(rows, vote), self.word_model.probabilities(self.views.words_of(rows))
         share = self.word_model.share
         logs = [np.log(np.maximum(part, _FLOOR)) for part in parts]
         return softmax((1 - share) * logs[0] + share * logs[1])[:, np.argsort(self.correction.classes, kind="stable")]
 
     def explain(self, text, rows):
+        """Return the contributions to the vote, plus those that the answers taught."""
         order = np.argsort(self.correction.classes, kind="stable")
         n_words, share = self.views.n_words, self.word_model.share
         effects = (1 - share) * self.correction.sharpness * self.views.word_scale * self.correction.coef[:n_words]
@@ -209,15 +265,18 @@ class Rename(Stage):
     names: dict
 
     def output_classes(self, classes):
+        """Return the new names of the classes."""
         return np.unique([self.names.get(name, name) for name in np.asarray(classes).tolist()])
 
     def apply(self, batch, proba, classes):
+        """Return the probabilities of the renamed classes, and rename the members' opinions, too."""
         for member, columns in batch.columns.items():
             merged = merge_columns(batch.opinions[member], columns, self.names)
             batch.opinions[member], batch.columns[member] = merged
         return merge_columns(proba, classes, self.names)
 
     def explain(self, text, rows):
+        """Return the contributions under the new names."""
         renamed = [row | {"class": self.names.get(row["class"], row["class"])} for row in rows]
         return add_contributions([(renamed, None)])
 
@@ -245,7 +304,20 @@ def add_contributions(parts: Iterable[tuple[list[dict], float | None]]) -> list[
 
 
 def merge_columns(proba: np.ndarray, classes: np.ndarray, names: Mapping) -> tuple[np.ndarray, np.ndarray]:
-    """Return probabilities and classes after renaming; columns of classes with the same new name are added."""
+    """Rename classes, and add the columns of classes with the same new name.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_texts, n_classes)
+    classes : ndarray of shape (n_classes,)
+    names : mapping
+        New name by old name.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_texts, n_merged)
+    classes : ndarray of shape (n_merged,)
+    """
     renamed = np.array([names.get(name, name) for name in np.asarray(classes).tolist()])
     merged, positions = np.unique(renamed, return_inverse=True)
     sums = np.zeros((len(proba), len(merged)))
@@ -255,14 +327,35 @@ def merge_columns(proba: np.ndarray, classes: np.ndarray, names: Mapping) -> tup
 
 
 def joint_classes(classes: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the sorted union of several arrays of classes."""
+    """Return the sorted union of several arrays of classes.
+
+    Parameters
+    ----------
+    classes : iterable of ndarray
+
+    Returns
+    -------
+    ndarray
+    """
     arrays = list(classes)
     same = all(np.array_equal(arrays[0], other) for other in arrays)
     return arrays[0] if same else np.unique(np.concatenate(arrays))
 
 
 def match_columns(proba: np.ndarray, own: np.ndarray, classes: np.ndarray) -> np.ndarray:
-    """Return the columns of ``classes`` from those of ``own``; a class that ``own`` lacks gets 0."""
+    """Return the columns of ``classes`` from those of ``own``; a class that ``own`` lacks gets 0.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_texts, n_own)
+    own : ndarray of shape (n_own,)
+    classes : ndarray of shape (n_classes,)
+        A superset of ``own``.
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
+    """
     if len(own) == len(classes):
         return proba
     columns = np.zeros((len(proba), len(classes)))
@@ -272,19 +365,50 @@ def match_columns(proba: np.ndarray, own: np.ndarray, classes: np.ndarray) -> np
 
 
 def pool(votes: Mapping[str, np.ndarray], weights: Mapping[str, float]) -> np.ndarray:
-    """Return the weighted geometric mean: a class needs the support of all members."""
+    """Return the weighted geometric mean: a class needs the support of all members.
+
+    Parameters
+    ----------
+    votes : mapping of str to ndarray of shape (n_texts, n_classes)
+    weights : mapping of str to float
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
+    """
     total = sum(weights[name] for name in votes)
     logs = sum(weights[name] / total * np.log(np.maximum(votes[name], _FLOOR)) for name in votes)
     return softmax(logs)
 
 
 def add_log_odds(proba: np.ndarray, other: np.ndarray, weight: float = 1.0) -> np.ndarray:
-    """Return the sum of two opinions' log-odds, the second one times ``weight``."""
+    """Return the sum of two opinions' log-odds, the second one times ``weight``.
+
+    Parameters
+    ----------
+    proba, other : ndarray of shape (n_texts, n_classes)
+    weight : float
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
+    """
     return softmax(np.log(np.maximum(proba, _FLOOR)) + weight * np.log(np.maximum(other, _FLOOR)))
 
 
 def reweight_classes(proba: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Return probabilities in which each class is as many times as frequent as its factor states."""
+    """Return the probabilities multiplied by one factor per class and normalised.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_texts, n_classes)
+    factors : ndarray of shape (n_classes,)
+        Frequency of each class relative to its frequency in the source.
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
+    """
     rows = proba * factors
     return rows / np.maximum(rows.sum(axis=1, keepdims=True), 1e-300)
 
@@ -295,6 +419,16 @@ def confidence_from_margin(proba: np.ndarray, shift: float | None) -> np.ndarray
     Labels and the order of the other classes do not change. The log-odds of a label are ``shift`` plus ``SLOPE`` times
     its log-odds against the next class. A power that moves the mean confidence to an accuracy would make the most
     confident labels overconfident wherever it has to raise the others.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_texts, n_classes)
+    shift : float or None
+        None leaves the probabilities unchanged.
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
     """
     if shift is None or proba.shape[1] < 2:
         return proba
@@ -311,12 +445,32 @@ def confidence_from_margin(proba: np.ndarray, shift: float | None) -> np.ndarray
 
 
 def find_shift(proba: np.ndarray, accuracy: float) -> float:
-    """Return the shift at which :func:`confidence_from_margin` has a mean confidence nearest to ``accuracy``."""
+    """Return the shift at which :func:`confidence_from_margin` has a mean confidence nearest to ``accuracy``.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_texts, n_classes)
+    accuracy : float
+
+    Returns
+    -------
+    float
+    """
     return _match_mean(lambda shift: confidence_from_margin(proba, shift), accuracy, -_MOST_SHIFT, _MOST_SHIFT)
 
 
 def find_power(proba: np.ndarray, accuracy: float) -> float:
-    """Return the power, from 1/20 to 20, at which the mean confidence is nearest to ``accuracy``."""
+    """Return the power, from 1/20 to 20, at which the mean confidence is nearest to ``accuracy``.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n_texts, n_classes)
+    accuracy : float
+
+    Returns
+    -------
+    float
+    """
     log_power = _match_mean(lambda log_power: sharpen(proba, np.exp(log_power)), accuracy, *np.log(_POWERS))
     return float(np.clip(np.exp(log_power), *_POWERS))
 

@@ -11,12 +11,17 @@ from isthmus.choose.stages.apply import LabelShift, reweight_classes
 from isthmus.choose.trust import THIN, moved_to
 from isthmus.shift.shares import compare_shares
 
-LEAST_DOCUMENTS = 5  # documents that the estimate leaves to a class, from which the class must keep at least one label
-POWERS = (1.0, 0.75, 0.5, 0.25)  # of the factors, tried in this order: how far labels follow the label shift
+LEAST_DOCUMENTS = 5  # expected documents from which a class must keep at least one label
+POWERS = (1.0, 0.75, 0.5, 0.25)  # powers of the factors, tried in this order: the strength of the correction
 
 
 def fit(decision: Decision) -> None:
-    """Follow the class proportions of the target where their difference from the source's is supported."""
+    """Correct for label shift if the difference of the class proportions is supported.
+
+    Parameters
+    ----------
+    decision : Decision
+    """
     if decision.accuracy.estimate is None:
         return
     proba, labels = decision.proba[decision.outside], decision.labels[decision.outside]
@@ -34,21 +39,21 @@ def fit(decision: Decision) -> None:
 def class_factors(
     scorer: LabelScorer | None, proba: np.ndarray, labels: np.ndarray, classes: np.ndarray
 ) -> np.ndarray | None:
-    """Return each class's frequency in the target relative to the source, or None where labels should not follow.
+    """Return each class's frequency in the target relative to the source.
 
-    The factors are weakened until every class to which the estimate leaves documents keeps at least one label.
+    The factors are weakened until every class to which the estimate assigns enough documents keeps at least one label.
 
     Parameters
     ----------
     scorer : LabelScorer or None
     proba : ndarray of shape (n_texts, n_classes)
-    labels : ndarray
-        The label of each text.
-    classes : ndarray
+    labels : ndarray of shape (n_texts,)
+    classes : ndarray of shape (n_classes,)
 
     Returns
     -------
     ndarray of shape (n_classes,) or None
+        None if the labels should not be corrected.
     """
     if scorer is None or len(scorer.source_labels) < THIN:
         return None

@@ -11,12 +11,18 @@ from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.model import LexiconMember
 from isthmus.choose.stages.apply import LEXICON, Lexicon, match_columns
 
-_FLOOR = 1e-3
+_FLOOR = 1e-3  # smallest probability before the logarithm
+# distances between two classes that are tried, in standard deviations of a score
 _DISTANCES = np.linspace(0.0, 4.0, 401)
 
 
 def fit(decision: Decision) -> None:
-    """Add the labelled words where they state something that the vote does not contain."""
+    """Add the labelled words where they state something that the vote does not contain.
+
+    Parameters
+    ----------
+    decision : Decision
+    """
     lexicon, expected = decision.candidates.lexicon, decision.accuracy.for_calibration
     if lexicon is None or expected is None:
         return
@@ -33,7 +39,18 @@ def fit(decision: Decision) -> None:
 
 
 def table_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> dict:
-    """Return the row of the decision table about the labelled words."""
+    """Return the row of the decision table about the labelled words.
+
+    Parameters
+    ----------
+    lexicon : FittedLexicon
+    labels : ndarray of shape (n_target,)
+    weight : float
+
+    Returns
+    -------
+    dict
+    """
     words = f"a general lexicon ({lexicon.found})" if lexicon.found else "the labelled words on their own"
     right = f"{words}, right about {lexicon.accuracy:.0%} of the source"
     why = f"{right}; counted for what they say beyond the vote" if weight else f"{right}, say nothing beyond the vote"
@@ -42,9 +59,20 @@ def table_row(lexicon: FittedLexicon, labels: np.ndarray, weight: float) -> dict
 
 
 def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:
-    """Correlation, within the source's classes, of the lexicon with a plain classifier's held-out decisions.
+    """Return the correlation of the lexicon's errors with those of a linear classifier in the source.
 
-    Documents without a labelled word are left out.
+    Scores are compared within classes, so that common successes do not count. Documents without a labelled word are
+    left out.
+
+    Parameters
+    ----------
+    scorer : LabelScorer
+    lexicon_proba : ndarray of shape (n_labelled, n_classes)
+        Probabilities of the labelled source texts.
+
+    Returns
+    -------
+    float
     """
     own = lexicon_proba[scorer.source]
     answers = scorer.words.source_decisions
@@ -61,13 +89,31 @@ def shared_errors(scorer: LabelScorer, lexicon_proba: np.ndarray) -> float:
 def weigh_lexicon(
     own: np.ndarray, lexicon_proba: np.ndarray, accuracy: float, lexicon_accuracy: float, common: float
 ) -> float:
-    """How much the lexicon counts next to the vote, from 0 (it adds nothing) to 1 (independent of the vote).
+    """Return the weight of the lexicon next to the vote.
 
-    Vote and lexicon are read as scores with a spread of one about their class, the classes as far apart as their
-    accuracy says, their errors correlated by ``common`` (:func:`shared_errors`). How alike the two are over the target
-    then says how far apart the classes are for the lexicon there, at most as far as in the source
-    (``lexicon_accuracy``). The answer is the weight that a linear discriminant gives to the lexicon's log-odds,
-    relative to what it would have on its own. Documents without a labelled word are left out.
+    Vote and lexicon are modelled as scores with standard deviation one within each class. Their accuracies determine
+    the distance between the classes, and their errors have the correlation ``common`` (:func:`shared_errors`). The
+    similarity of both scores over the target then determines the distance between the classes for the lexicon in the
+    target, at most its distance in the source (``lexicon_accuracy``). The result is the weight that a linear
+    discriminant gives to the lexicon's log-odds, relative to its weight without the vote. Documents without a labelled
+    word are left out.
+
+    Parameters
+    ----------
+    own : ndarray of shape (n_target, n_classes)
+        Probabilities by the vote.
+    lexicon_proba : ndarray of shape (n_target, n_classes)
+    accuracy : float
+        Expected accuracy of the vote.
+    lexicon_accuracy : float
+        Accuracy of the lexicon in the source.
+    common : float
+        Correlation of the errors.
+
+    Returns
+    -------
+    float
+        From 0 (the lexicon adds nothing) to 1 (it is independent of the vote).
     """
     has_words = np.ptp(lexicon_proba, axis=1) > 0
     n_classes = own.shape[1]
@@ -78,7 +124,8 @@ def weigh_lexicon(
     own = own[has_words]
     lexicon_proba = lexicon_proba[has_words]
     shares = np.bincount(own.argmax(axis=1), minlength=n_classes) / len(own)
-    between = float(np.mean(shares * (1 - shares)))  # of a class indicator: how much distances add to the spread
+    # variance of a class indicator: by how much distances between classes increase the variance of a score
+    between = float(np.mean(shares * (1 - shares)))
     scores = [_centred_logs(rows) for rows in (own, lexicon_proba)]
     likeness = _cosine(*(rows - rows.mean(axis=0) for rows in scores))
     common = float(np.clip(common, 0.0, 0.9))
@@ -109,6 +156,9 @@ def _cosine(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def _distance(accuracy: float, n_classes: int) -> float:
-    """Distance between two classes, in spreads, at which a score is right that often; several as if they were two."""
+    """Return the distance between two classes, in standard deviations, at which a score has this accuracy.
+
+    More than two classes are treated as two with the same accuracy beyond chance.
+    """
     beyond_chance = (accuracy - 1 / n_classes) / (1 - 1 / n_classes)
     return float(2 * ndtri(np.clip(0.5 + 0.5 * beyond_chance, 0.5, 0.98)))

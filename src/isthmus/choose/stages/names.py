@@ -15,7 +15,11 @@ SOURCE_ONLY = "source-only is as sure in the target as within the source, and is
 def fit(decision: Decision) -> None:
     """Add the classes that only names describe, or give the names a share of the vote.
 
-    New groups that the added classes explain are no longer announced.
+    New groups that the added classes explain are no longer reported.
+
+    Parameters
+    ----------
+    decision : Decision
     """
     candidates = decision.candidates
     names = candidates.names
@@ -42,9 +46,16 @@ def fit(decision: Decision) -> None:
 
 
 def why_without_names(decision: Decision) -> str:
-    """Return why names have no share of the vote, or an empty string.
+    """Return the reason why names have no share of the vote.
 
-    The evidence about the vote is computed only where nothing else decides.
+    Parameters
+    ----------
+    decision : Decision
+
+    Returns
+    -------
+    str
+        Empty if names may vote.
     """
     names, scorer = decision.candidates.names, decision.scorer
     assert names is not None
@@ -52,12 +63,27 @@ def why_without_names(decision: Decision) -> str:
         return "there are too few documents to weigh methods against each other"
     n_labelled = len(scorer.source_labels)
     about = names.model.classes_.tolist(), names.model.agreement_
+    # The evidence about the vote takes time, so it is computed only if nothing else decides.
     why = why_names_stay_out(*about, None, None, n_labelled)
     return why or why_names_stay_out(*about, names.evidence, scorer.score(decision.labels), n_labelled)
 
 
 def table_row(candidates: Candidates, decision: Decision, share: float, why: str) -> dict:
-    """Return the row of the decision table about the names of the classes."""
+    """Return the row of the decision table about the names of the classes.
+
+    Parameters
+    ----------
+    candidates : Candidates
+    decision : Decision
+    share : float
+        Share of the names in the vote.
+    why : str
+        Reason why names do not vote; empty if they do.
+
+    Returns
+    -------
+    dict
+    """
     names = candidates.names
     assert names is not None
     agreement = names.model.agreement_

@@ -7,7 +7,12 @@ from isthmus.choose.stages.apply import Temperature, find_power
 
 
 def fit(decision: Decision) -> None:
-    """Bring the mean confidence outside new groups to the expected accuracy."""
+    """Adjust the mean confidence outside new groups to the expected accuracy.
+
+    Parameters
+    ----------
+    decision : Decision
+    """
     expected = decision.accuracy.for_calibration
     if expected is not None:
         decision.add(Temperature(find_power(decision.proba[decision.outside], expected)))
