@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Public name -> module. Lazy, so that a command that only checks a file name loads no reader.
+# Public name -> module. Modules load on first use, so that a command that only checks a file name loads no reader.
 _PUBLIC = {
     "Collection": "isthmus.corpus.collection",
     "check_output": "isthmus.corpus.write",

@@ -1,4 +1,4 @@
-"""Where records of a csv file end, found on its bytes: the one loop over every byte of a large file, compiled."""
+"""Find the ends of the records of a csv file in its bytes, with a compiled loop."""
 
 from __future__ import annotations
 
@@ -6,20 +6,40 @@ import numpy as np
 
 from isthmus._math.compiled import compiled
 
-START, PLAIN, QUOTED, CLOSED = 0, 1, 2, 3  # within a cell: at its start, without quotes, inside them, behind them
-_QUOTE, _FEED = 34, 10
+# States within a cell: at its start, in an unquoted cell, inside quotation marks, after the closing mark.
+START, PLAIN, QUOTED, CLOSED = 0, 1, 2, 3
+_QUOTE, _FEED = 34, 10  # byte codes of the quotation mark and of the line feed
 
 
 @compiled
 def record_ends(data, delimiter, state, ends):
-    """Offsets behind each line feed that ends a record, written to ``ends``; how many, and the state at the end.
+    """Write the offset after each line feed that ends a record to ``ends``.
 
-    A line feed between quotation marks belongs to its cell. A mark opens a cell only at its start, as the csv module
-    has it; behind a closing mark anything but a separator goes on without quotes.
+    A line feed between quotation marks belongs to its cell. As in the csv module, a quotation mark opens a cell only at
+    its start. After a closing mark, any byte except a separator continues the cell without quotes.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        Bytes of the file.
+    delimiter : int
+        Byte that separates cells.
+    state : int
+        State at the first byte.
+    ends : ndarray of int64
+        Receives the offsets; at least as long as the number of line feeds.
+
+    Returns
+    -------
+    count : int
+        Number of offsets.
+    state : int
+        State after the last byte.
     """
     count = 0
     for at in range(data.shape[0]):
         byte = data[at]
+        # # 0 to 3 are START, PLAIN, QUOTED and CLOSED.
         if state == 2:
             if byte == _QUOTE:
                 state = 3
@@ -37,7 +57,24 @@ def record_ends(data, delimiter, state, ends):
 
 
 def scan(data: bytes, delimiter: str | None, state: int) -> tuple[np.ndarray, int]:
-    """Ends of the records in ``data``, and the state to go on with; without a delimiter every line is a record."""
+    """Return the ends of the records in some bytes.
+
+    Parameters
+    ----------
+    data : bytes
+        Bytes of the file.
+    delimiter : str or None
+        Character that separates cells; None if every line is a record.
+    state : int
+        State at the first byte.
+
+    Returns
+    -------
+    ends : ndarray of int64
+        Offsets after the line feeds that end a record.
+    state : int
+        State after the last byte, for the next call.
+    """
     bytes_ = np.frombuffer(data, dtype=np.uint8)
     if delimiter is None:
         return np.flatnonzero(bytes_ == _FEED) + 1, START

@@ -1,7 +1,7 @@
-"""Read parquet files and workbooks, each first in a process of its own.
+"""Read parquet files and workbooks, each first in a separate process.
 
-Their readers are compiled: a damaged or forged file can make them ask for memory that no machine has, and then the
-whole process ends, with no error to catch. A trial elsewhere turns that into a sentence.
+The readers are compiled. A damaged or forged file can make them request more memory than the machine has; the process
+then ends without an exception. The trial in another process turns this case into an error message.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from isthmus.corpus.sheets import CHOICES_SHEET, REVIEW_SHEET
 from isthmus.corpus.tables import MOST_COLUMNS, Rows, check_width, empty_table, note_titles, to_columns, unique_names
 from isthmus.exceptions import DataError
 
-_SECONDS, _SECONDS_PER_BYTE = 60.0, 2e-6
-_ROOM = 16 * 2**30  # address space beyond what the table itself may take: threads and libraries reserve a lot
+_SECONDS, _SECONDS_PER_BYTE = 60.0, 2e-6  # time limit of a trial: a constant, and a part per byte
+_ROOM = 16 * 2**30  # bytes of address space in addition to the table; threads and libraries reserve much
 
 _CODE = """
 import io, json, sys
@@ -51,7 +51,24 @@ except BaseException as error:
 
 
 def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
-    """Refuse a file (or a sheet of it) that cannot be read as ``kind`` ("parquet" or "xlsx")."""
+    """Refuse a file or sheet that cannot be read.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    kind : {"parquet", "xlsx"}
+        Format.
+    name : str
+        Name of the file in error messages.
+    sheet : int
+        Number of the sheet, from 0.
+
+    Raises
+    ------
+    DataError
+        The file is damaged, too wide or too large.
+    """
     limit = unpack_limit()
     command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(sheet), str(MOST_COLUMNS)]
     try:
@@ -61,6 +78,7 @@ def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=_SECONDS + _SECONDS_PER_BYTE * len(data),
+            # # Each thread reserves address space, which counts towards the limit of the trial.
             env={**os.environ, "POLARS_MAX_THREADS": "2"},
             check=False,
         )
@@ -68,7 +86,7 @@ def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
     except subprocess.TimeoutExpired:
         raise _unreadable(name, kind, "its reader came to no end") from None
     except (OSError, ValueError):
-        return  # no interpreter to be had for a trial (a program with Python inside): read it here
+        return  # no separate interpreter is available (an embedded Python): read the file in this process
     if "error" in outcome:
         raise _unreadable(name, kind, outcome["error"])
     if done.returncode != 0 or "size" not in outcome:
@@ -79,6 +97,7 @@ def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
 
 
 def _unreadable(name: str, kind: str, reason: str) -> DataError:
+    """Return the error for a file that its reader refuses."""
     return DataError(
         f"{name} cannot be read as {kind} ({reason[:120]}); check that the file is whole and its ending right.",
         code="unreadable-file",
@@ -87,16 +106,35 @@ def _unreadable(name: str, kind: str, reason: str) -> DataError:
 
 @contextmanager
 def _reading(name: str, kind: str) -> Iterator[None]:
+    """Turn any failure of a compiled reader into a DataError."""
     try:
         yield
     except (DataError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
-    except BaseException as error:  # a damaged file makes polars panic, which is no Exception
+    except BaseException as error:  # polars reports a damaged file with a panic, which is not an Exception
         lines = str(error).strip().splitlines()
         raise _unreadable(name, kind, lines[0] if lines else type(error).__name__) from None
 
 
 def read_parquet(data: bytes, name: str) -> Rows:
+    """Read a parquet file.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    name : str
+        Name of the file in error messages.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
     polars = import_optional("polars", f"Reading {name}")
     try_reading(data, "parquet", name)
     with _reading(name, "parquet"):
@@ -105,7 +143,28 @@ def read_parquet(data: bytes, name: str) -> Rows:
 
 
 def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
-    """A sheet of a workbook (None: the first); its first row, or the one below titles, is the header."""
+    """Read one sheet of a workbook.
+
+    The first row is the header; with titles above the table, the row below them.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    name : str
+        Name of the file in error messages.
+    sheet : str, optional
+        Name or number (from 1) of the sheet; the first sheet if omitted.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    DataError
+        The workbook cannot be read, or the sheet does not exist or is empty.
+    """
     import_optional("polars", f"Reading {name}")
     fastexcel = import_optional("fastexcel", f"Reading {name}")
     check_sheet(data, name)
@@ -116,8 +175,10 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
         if place:
             check_sheet(data, name, sheet=place)
             try_reading(data, "xlsx", name, sheet=place)
+        # # Cells arrive as text: the header may be in a later row, which would give its columns a wrong type.
         frame = book.load_sheet(place, header_row=None, dtypes="string").to_polars()
         rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
+    # # Sheets that Isthmus adds itself are no sheets of the user.
     shown = tuple(other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET))
     if len(rows) < 2 and sheet is None and len(shown) > 1:
         raise DataError(
@@ -145,7 +206,27 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
 
 
 def find_sheet(names: Sequence[str], wanted: str | None, name: str) -> int:
-    """Place of the sheet with this name, or with this number from 1."""
+    """Return the index of a sheet.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of all sheets.
+    wanted : str or None
+        Name, or number from 1; None for the first sheet.
+    name : str
+        Name of the file in error messages.
+
+    Returns
+    -------
+    int
+        Index from 0.
+
+    Raises
+    ------
+    DataError
+        No such sheet exists.
+    """
     if wanted is None:
         return 0
     for place, known in enumerate(names):

@@ -1,4 +1,7 @@
-"""Values of cells in the forms that files can hold: nothing a reader gives may make a writer stumble."""
+"""Convert the values of cells to forms that files can store.
+
+A writer must accept every value that a reader returns.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,24 @@ from typing import Any
 
 from isthmus.corpus.decode import mend_surrogates
 
-_MANY_DIGITS = 4_000  # Python refuses to print longer whole numbers
+_MANY_DIGITS = 4_000  # digits of a whole number; Python refuses to print longer numbers
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold, inside lists and objects too: NaN and infinity become null, numpy's numbers Python's."""
+    """Convert a value to types that JSON supports, also inside lists and objects.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    object
+        NaN and infinity become None; scalars and arrays of numpy become Python values.
+    """
     if value is None or isinstance(value, (str, bool)):
         return value
-    if hasattr(value, "tolist"):  # numpy's, asked without loading numpy: a text file is read and written without it
+    if hasattr(value, "tolist"):  # a numpy value; text files are read and written without an import of numpy
         value = value.tolist()
     if isinstance(value, int):
         return value if value.bit_length() <= 3 * _MANY_DIGITS else as_text(value)
@@ -31,12 +44,32 @@ def plain(value: Any) -> Any:
 
 
 def json_text(value: Any) -> str:
-    """JSON that any file can hold: dates and bytes as text, no bare NaN, no half characters."""
+    """Return a value as JSON text that any file can store.
+
+    Parameters
+    ----------
+    value : object
+        Dates and bytes become text, NaN becomes null.
+
+    Returns
+    -------
+    str
+    """
     return whole_text(json.dumps(plain(value), ensure_ascii=False, default=as_text, allow_nan=False))
 
 
 def as_text(value: Any) -> str:
-    """A value that is not text as text: dates in ISO form, bytes as the text they most likely are."""
+    """Return a value as text.
+
+    Parameters
+    ----------
+    value : object
+        Dates get ISO form, bytes are decoded as UTF-8.
+
+    Returns
+    -------
+    str
+    """
     if isinstance(value, (bytes, bytearray, memoryview)):
         return bytes(value).decode("utf-8", "backslashreplace")
     if isinstance(value, (datetime.date, datetime.time)):
@@ -47,11 +80,31 @@ def as_text(value: Any) -> str:
 
 
 def whole_text(text: str) -> str:
-    """Text without halves of surrogate pairs, which no file can hold."""
+    """Replace single halves of surrogate pairs, which no file can store.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
     return text if text.isascii() else mend_surrogates(text)
 
 
 def is_structure(value: Any) -> bool:
+    """Return whether a value contains several values.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    bool
+        True for lists, mappings, sets, arrays and columns.
+    """
     return (
         isinstance(value, (list, tuple, dict, set, frozenset))
         or hasattr(value, "to_list")
@@ -60,25 +113,55 @@ def is_structure(value: Any) -> bool:
 
 
 def cell_text(cell: Any) -> str:
-    """A cell as text: nothing for a missing one, no decimals for whole numbers."""
+    """Return the text of a cell.
+
+    Parameters
+    ----------
+    cell : object
+        None and NaN give empty text; whole numbers have no decimals.
+
+    Returns
+    -------
+    str
+    """
     if isinstance(cell, str):
         return cell
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
-    # Integers next to missing cells become 3.0 in many tools; as an id or a label they were 3.
+    # Many tools turn the integer 3 into 3.0 if its column has missing cells; the id or label was 3.
     if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
         return str(int(cell))
     return str(cell)
 
 
 def cell_content(cell: Any) -> str:
-    """A cell as text without blanks around it; nothing for a missing one."""
-    # pandas' own marker by name: pandas is not required
+    """Return the text of a cell without surrounding blanks.
+
+    Parameters
+    ----------
+    cell : object
+        None, NaN and pandas' NA give empty text.
+
+    Returns
+    -------
+    str
+    """
+    # The test of the type's name finds the marker of pandas without an import of pandas.
     return "" if type(cell).__name__ == "NAType" else cell_text(cell).strip()
 
 
 def to_float(value: Any) -> float | None:
-    """What Python reads as a number, NaN and infinity included."""
+    """Convert a value to a float.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    float or None
+        None if Python cannot read the value as a number; NaN and infinity are numbers here.
+    """
     try:
         return float(value)
     except (TypeError, ValueError):
@@ -86,41 +169,86 @@ def to_float(value: Any) -> float | None:
 
 
 def as_number(text: str) -> float | None:
+    """Convert text to a finite number.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    float or None
+        None for other text, and for numbers with underscores, which only Python accepts.
+    """
     number = to_float(text)
     return None if number is None or not math.isfinite(number) or "_" in text else number
 
 
 def label_cells(cells: list) -> list[str | None]:
-    """Labels as they stand in their cells; blank cells are no label."""
+    """Return the label of each cell.
+
+    Parameters
+    ----------
+    cells : list
+
+    Returns
+    -------
+    list of (str or None)
+        None for blank cells.
+    """
     texts = map(cell_text, cells)
     return [value if value.strip() else None for value in texts]
 
 
 def bare_cells(cells: list) -> list:
-    if {*map(type, cells)} == {str} and "\n'" not in "\n" + "\n".join(cells):  # found out many times as fast
+    """Remove the apostrophes that protect cells from spreadsheets.
+
+    Parameters
+    ----------
+    cells : list
+
+    Returns
+    -------
+    list
+        The same list if no cell changes.
+    """
+    # One search in the joined text is much faster than one test per cell.
+    if {*map(type, cells)} == {str} and "\n'" not in "\n" + "\n".join(cells):
         return cells
     return [unguard(cell) if isinstance(cell, str) and cell[:1] == "'" else cell for cell in cells]
 
 
-# -- Cells that a spreadsheet would run as formulas: an apostrophe put before them in csv and tsv, and taken off again
+# -- Cells that a spreadsheet would run as formulas: csv and tsv files have an apostrophe before them
 
 
-# The full-width signs too: spreadsheets set to Chinese or Japanese read them as the plain ones.
+# Spreadsheets with Chinese or Japanese settings also run cells with full-width signs.
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _GUARDED = re.compile(r"'[=+\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-][0-9]+(?:[.,][0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class FormulaEscaper:
-    """Puts ``'`` before text that begins with ``= + - @`` (also full-width), tab or a line break; numbers stay.
+    """Put ``'`` before text that a spreadsheet would run as a formula.
 
-    ``count`` says how many cells were changed.
+    Such text begins with ``= + - @`` (also full-width), a tab or a line break. Numbers do not change.
+
+    Parameters
+    ----------
+    on : bool
+        Whether to change any text.
+
+    Attributes
+    ----------
+    count : int
+        Number of changed cells.
     """
 
     def __init__(self, on: bool = True):
+        """Start with no changed cells."""
         self.on, self.count = on, 0
 
     def __call__(self, text: str) -> str:
+        """Return the text, with an apostrophe if it needs one."""
         if not self.on or not text.startswith(FORMULA_SIGNS) or _NUMBER.fullmatch(text):
             return text
         self.count += 1
@@ -128,4 +256,14 @@ class FormulaEscaper:
 
 
 def unguard(text: str) -> str:
+    """Remove the apostrophe before text that a spreadsheet would run as a formula.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+    """
     return text[1:] if _GUARDED.match(text) else text

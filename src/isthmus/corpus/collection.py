@@ -1,4 +1,4 @@
-"""A collection of documents: what every reader gives and every command takes."""
+"""Define the collection of documents that readers return and commands accept."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 from isthmus._utils import plural
 from isthmus.exceptions import DataError
 
-LONG_DOCUMENT = 100_000  # characters; about a book. Longer is read all the same, but worth a look.
-_EXAMPLES = 5
+LONG_DOCUMENT = 100_000  # characters, about a short book; longer documents are read in full and reported
+_EXAMPLES = 5  # documents listed per finding
 
 
 @dataclass
 class Collection:
-    """Documents of one file or data set, row by row.
+    """Hold the documents of one file or data set, row by row.
 
     Attributes
     ----------
@@ -27,24 +27,24 @@ class Collection:
     labels : list of (str or None)
         None where a document has no label.
     domain : list or None
-        Name of each document's domain, where the data says so.
+        Name of each document's domain, if the data contains it.
     columns : dict of str to list
-        All other columns, in their order, cells as read.
+        All other columns in their order, with unchanged cells.
     name : str
-        Where the documents came from (a file name, a data set).
+        Origin of the documents, such as a file name.
     notes : list of str
-        What a reader guessed or noticed, one sentence each.
+        Guesses and observations of the reader, one sentence each.
     encoding : str or None
-        How the bytes of a text file were read.
+        Encoding of a text file.
     sha256 : str or None
         Hash of the bytes that were read.
     cells : dict of str to list, or None
-        Every input column as it was read, in its place; see :meth:`table`.
+        Every input column, unchanged and in the order of the file; see :meth:`table`.
 
     See Also
     --------
-    isthmus.corpus.read_collection : Reads one from a file or folder.
-    isthmus.corpus.write_rows : Writes its table.
+    isthmus.corpus.read_collection : Reads a collection from a file or folder.
+    isthmus.corpus.write_rows : Writes the table of a collection.
 
     Examples
     --------
@@ -68,6 +68,8 @@ class Collection:
     cells: dict[str, list] | None = field(default=None, repr=False)
 
     def __post_init__(self):
+        """Refuse columns of different lengths."""
+        # # Columns of different lengths would silently assign cells to wrong documents.
         parts = {"ids": self.ids, "labels": self.labels, "domain": self.domain, **self.columns, **(self.cells or {})}
         for name, values in parts.items():
             if values is not None and len(values) != len(self.texts):
@@ -88,7 +90,32 @@ class Collection:
         columns: Mapping[str, Sequence] | None = None,
         name: str = "",
     ) -> Collection:
-        """A collection from sequences in memory; ids are the row numbers from 1 where none are given."""
+        """Return a collection of sequences in memory.
+
+        Parameters
+        ----------
+        texts : iterable of str
+            Documents.
+        labels : sequence, optional
+            One label per document; None if unknown.
+        ids : sequence, optional
+            One id per document; the row numbers from 1 if omitted.
+        domain : sequence, optional
+            Name of each document's domain.
+        columns : mapping of str to sequence, optional
+            Other columns.
+        name : str
+            Origin of the documents.
+
+        Returns
+        -------
+        Collection
+
+        Raises
+        ------
+        DataError
+            A text is not a str, or the lengths differ.
+        """
         texts = list(texts)
         for i, text in enumerate(texts):
             if not isinstance(text, str):
@@ -106,15 +133,26 @@ class Collection:
         )
 
     def __len__(self) -> int:
+        """Return the number of documents."""
         return len(self.texts)
 
     @property
     def has_labels(self) -> bool:
-        """Whether at least one document carries a label."""
+        """Whether at least one document has a label."""
         return any(label is not None for label in self.labels)
 
     def select(self, rows: Any) -> Collection:
-        """The documents at ``rows``: a boolean mask, a slice or row numbers."""
+        """Return the collection of some documents.
+
+        Parameters
+        ----------
+        rows : ndarray of bool, slice or sequence of int
+            Mask, slice or row numbers.
+
+        Returns
+        -------
+        Collection
+        """
         index = _row_numbers(rows, len(self))
 
         def take(values: list) -> list:
@@ -132,7 +170,14 @@ class Collection:
         )
 
     def table(self) -> dict[str, list]:
-        """Every column in order, as it was read; without a file: id, text, label, domain and the rest."""
+        """Return every column in order, with unchanged cells.
+
+        Returns
+        -------
+        dict of str to list
+            Without a file: id, text, label, domain and the other columns.
+        """
+        # # Output tables repeat the input columns, so that users find their own data unchanged.
         if self.cells is not None:
             return dict(self.cells)
         table: dict[str, list] = {"id": self.ids, "text": self.texts}
@@ -143,7 +188,13 @@ class Collection:
         return {**table, **{key: values for key, values in self.columns.items() if key not in table}}
 
     def checks(self) -> list[dict]:
-        """Oddities worth a look, each with a count, examples and one sentence; nothing is changed."""
+        """Return unusual properties of the documents that deserve attention; change nothing.
+
+        Returns
+        -------
+        list of dict
+            ``check`` (name), ``count``, ``examples`` and ``message`` of each finding.
+        """
         repeats, torn = _repeated_texts(self)
         single, similar = _odd_labels(self)
         empty = [name for name, text in zip(self.ids, self.texts, strict=True) if not text.strip()]
@@ -171,7 +222,8 @@ class Collection:
 
 
 def _row_numbers(rows: Any, n: int) -> list[int]:
-    import numpy as np  # here alone: a file is read, checked and written without it
+    """Return row numbers for a mask, a slice or row numbers."""
+    import numpy as np  # only this function needs it: files are read, checked and written without numpy
 
     if isinstance(rows, slice):
         return list(range(n))[rows]
@@ -184,11 +236,13 @@ def _row_numbers(rows: Any, n: int) -> list[int]:
 
 
 def _repeated_texts(docs: Collection) -> tuple[list[str], list[str]]:
-    """Ids of documents with an earlier one's text, and of texts with more than one label."""
+    """Return the ids of documents that repeat an earlier text, and of texts with more than one label."""
+    # # Row of the first document with each text; later rows are repetitions of it.
     first: dict[str, int] = {}
     repeats: list[str] = []
     labels_of: dict[int, set] = defaultdict(set)
     for i, text in enumerate(docs.texts):
+        # # Empty documents have their own finding.
         if not text.strip():
             continue
         origin = first.setdefault(text, i)
@@ -200,10 +254,11 @@ def _repeated_texts(docs: Collection) -> tuple[list[str], list[str]]:
 
 
 def _odd_labels(docs: Collection) -> tuple[list[str], list[str]]:
-    """Labels of a single document, and groups of labels that are written almost alike."""
+    """Return the labels of a single document, and groups of labels that differ only by case or blanks."""
     sizes = Counter(label for label in docs.labels if label is not None)
     forms: dict[str, list[str]] = defaultdict(list)
     for label in sizes:
+        # # The same form means that two names probably denote one class.
         forms["".join(str(label).split()).casefold()].append(label)
     similar = [" / ".join(repr(name) for name in names) for names in forms.values() if len(names) > 1]
     return [label for label, size in sizes.items() if size == 1], similar

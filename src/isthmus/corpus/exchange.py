@@ -1,4 +1,4 @@
-"""Files of other labelling tools: records of each as rows of a table, and rows as records of each."""
+"""Convert between tables and the files of other annotation tools."""
 
 from __future__ import annotations
 
@@ -19,18 +19,24 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Labelled:
-    """Columns that other tools have a place for; cells of one row share a position."""
+    """Hold the columns that other tools can store."""
 
     ids: Sequence[str]
     texts: Sequence[str]
     labels: Sequence[str | None]
-    guesses: bool = True  # whether a model gave the labels, to be looked at, and not a person
+    guesses: bool = True  # whether the labels come from a model; False if they come from people
     confidence: Sequence[float | None] | None = None
-    others: Mapping[str, list] | None = None  # carried along where the tool has room for them
-    by: str = "isthmus"  # which model gave the labels
+    others: Mapping[str, list] | None = None  # other columns, for tools that can store them
+    by: str = "isthmus"  # name of the model
 
     def rows(self) -> Iterator[tuple[str, str, str | None, float | None, dict]]:
-        """Id, text, label, confidence and further cells, row by row."""
+        """Return the cells of each row.
+
+        Yields
+        ------
+        tuple
+            Id, text, label, confidence and a dict of the other cells.
+        """
         confidence = self.confidence or [None] * len(self.texts)
         others = self.others or {}
         for i, row in enumerate(zip(self.ids, self.texts, self.labels, confidence, strict=True)):
@@ -38,20 +44,43 @@ class Labelled:
 
 
 def find_tool(records: Sequence[dict]) -> str:
-    """Name of the tool whose shape all of the first records have; '' for an ordinary table."""
+    """Return the tool whose format all of the first records have.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        Records of a file.
+
+    Returns
+    -------
+    str
+        A key of ``TOOLS``; '' for an ordinary table.
+    """
     first = records[:LOOKED_AT]
     return next((name for name, tool in TOOLS.items() if first and all(map(tool.is_record, first))), "")
 
 
 def flatten(records: Sequence[dict], tool: str) -> list[dict]:
-    """Rows of a table from a tool's records; a record of another shape, and all where ``tool`` is '', as they are."""
+    """Convert the records of a tool to rows of a table.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        Records of another format remain unchanged.
+    tool : str
+        A key of ``TOOLS``; '' changes no record.
+
+    Returns
+    -------
+    list of dict
+    """
     if not tool:
         return list(records)
     known = TOOLS[tool]
     return [known.to_row(record) if known.is_record(record) else record for record in records]
 
 
-# -- Label Studio: tasks with data, annotations of people and predictions of models -----------------------------------
+# -- Label Studio: tasks with data, annotations of people and predictions of models ------------------------------------
 
 
 def _is_label_studio(record: dict) -> bool:
@@ -62,15 +91,18 @@ def _is_label_studio(record: dict) -> bool:
 
 def _from_label_studio(record: dict) -> dict:
     annotations = record.get("annotations") or record.get("completions") or []
+    # # A cancelled annotation and one without a choice contain no answer.
     given = [one for one in annotations if isinstance(one, dict) and not one.get("was_cancelled") and _choices(one)]
     guesses = [one for one in record.get("predictions") or [] if isinstance(one, dict) and _choices(one)]
-    row = {"id": record.get("id"), **record["data"]}  # an id among the data is the user's own
+    row = {"id": record.get("id"), **record["data"]}  # the user's own id in the data replaces the task's id
     if given:
+        # # The last annotation is the newest.
         person = given[-1].get("completed_by")
         if isinstance(person, dict):
             person = person.get("email") or person.get("id")
         row |= {"label": _single(_choices(given[-1])), "annotator": person}
     else:
+        # # The data may already contain a column called label.
         row.setdefault("label", None)
     if guesses:
         row |= {"prediction": _single(_choices(guesses[-1])), "prediction_score": guesses[-1].get("score")}
@@ -78,6 +110,7 @@ def _from_label_studio(record: dict) -> dict:
 
 
 def _choices(annotation: dict) -> list:
+    """Return all classes that an annotation chooses."""
     found: list = []
     for part in annotation.get("result") or []:
         value = part.get("value") if isinstance(part, dict) else None
@@ -100,7 +133,7 @@ def _to_label_studio(table: Labelled) -> Iterator[dict]:
         yield task
 
 
-# -- Argilla: records with fields, suggestions of models and responses of people, nested or one level deep ------------
+# -- Argilla: records with fields, suggestions of models and responses of people, nested or one level deep -------------
 
 
 def _is_argilla(record: dict) -> bool:
@@ -133,14 +166,17 @@ def _before(ending: str, record: dict) -> list[str]:
 
 
 def _submitted(record: dict, question: str) -> list:
-    """Responses without drafts and discarded ones; nested records do not tell them apart."""
+    """Return the responses without drafts and discarded responses.
+
+    Only flat records contain the status of a response.
+    """
     given = record[f"{question}.responses"] or []
     states = record.get(f"{question}.responses.status") or [None] * len(given)
     return [value for value, state in zip(given, states, strict=False) if state in (None, "submitted")]
 
 
 def _to_argilla(table: Labelled) -> Iterator[dict]:
-    # A response belongs to a user that only the server knows, so labels of people are suggestions, too.
+    # A response must belong to a user of the server, which is unknown here. Labels of people become suggestions, too.
     agent = table.by if table.guesses else "people"
     for name, text, label, confidence, others in table.rows():
         guess = {"value": label, "score": confidence, "agent": agent}
@@ -149,7 +185,7 @@ def _to_argilla(table: Labelled) -> Iterator[dict]:
         yield {**record, "suggestions": suggestions, "responses": {}}
 
 
-# -- Prodigy: one decision a line, with the answer accept, reject or ignore -------------------------------------------
+# -- Prodigy: one decision per line, with the answer accept, reject or ignore ------------------------------------------
 
 
 def _is_prodigy(record: dict) -> bool:
@@ -163,9 +199,9 @@ def _from_prodigy(record: dict) -> dict:
     meta = row.pop("meta", None)
     row |= meta if isinstance(meta, dict) else {}
     chosen = _single(record.get("accept")) if "options" in record else record.get("label")
-    if "answer" not in record:  # a task that nobody has looked at yet
+    if "answer" not in record:  # a task without an answer
         return {**row, "label": None, "prediction": chosen}
-    # A label that was rejected says what the document is not; that is not a label.
+    # A rejected label only excludes one class, so the document has no label.
     return {**row, "label": chosen if record["answer"] == "accept" else None}
 
 
@@ -180,7 +216,7 @@ def _to_prodigy(table: Labelled) -> Iterator[dict]:
         yield record
 
 
-# -- doccano: a list of labels a line ---------------------------------------------------------------------------------
+# -- doccano: a list of labels per line --------------------------------------------------------------------------------
 
 
 def _is_doccano(record: dict) -> bool:
@@ -196,7 +232,7 @@ def _from_doccano(record: dict) -> dict:
 
 
 def _to_doccano(table: Labelled) -> Iterator[dict]:
-    # What comes in as a label goes out as one, looked at or not; so a model's label is written beside the text.
+    # doccano exports every imported label, even without a review. A model's label therefore goes to another column.
     for name, text, label, confidence, others in table.rows():
         guess = {"prediction": label, "prediction_score": confidence} if table.guesses else {}
         labels = [] if label is None or table.guesses else [label]
@@ -204,16 +240,27 @@ def _to_doccano(table: Labelled) -> Iterator[dict]:
 
 
 def _single(labels: Any) -> Any:
-    """The one label of a list; all of them where there are several, None where there is none."""
+    """Return the only label of a list; all labels if there are several, and None if there is none."""
     labels = [] if labels is None else labels if isinstance(labels, list) else [labels]
     return labels[0] if len(labels) == 1 else labels or None
 
 
-# -- fastText: a line of labels and text ------------------------------------------------------------------------------
+# -- fastText: a line of labels and text -------------------------------------------------------------------------------
 
 
 def read_fasttext(text: str) -> list[dict]:
-    """A record per line: the labels before the text (None without any), and the text."""
+    """Return one record per line of a fastText file.
+
+    Parameters
+    ----------
+    text : str
+        Content of the file.
+
+    Returns
+    -------
+    list of dict
+        ``label`` (None without a label) and ``text``.
+    """
     records = []
     for line in text.splitlines():
         labels = []
@@ -226,7 +273,26 @@ def read_fasttext(text: str) -> list[dict]:
 
 
 def write_fasttext(table: Labelled) -> Iterator[str]:
-    """A line per document; what fastText cuts at becomes one blank, or ``-`` inside a label."""
+    """Return one line per document.
+
+    fastText separates words at blanks. Each sequence of blanks becomes one blank, or ``-`` inside a label.
+
+    Parameters
+    ----------
+    table : Labelled
+        Documents.
+
+    Yields
+    ------
+    str
+        Line with its line feed.
+
+    Raises
+    ------
+    DataError
+        Two labels would become equal.
+    """
+    # # Original label of each written label, to detect two labels that become equal.
     names: dict[str, str] = {}
     for _, text, label, _, _ in table.rows():
         name = "" if label is None else _BLANKS.sub("-", label.strip())
@@ -242,7 +308,10 @@ def write_fasttext(table: Labelled) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Tool:
-    """How records become rows and back; ``array``: files hold one JSON array."""
+    """Describe the conversion between a tool's records and rows.
+
+    ``array`` is True if a file contains one JSON array instead of one record per line.
+    """
 
     title: str
     is_record: Callable[[dict], bool]
@@ -260,7 +329,24 @@ TOOLS = {
 
 
 def write_tool_file(path: str | Path, tool: str, table: Labelled, *, force: bool = False) -> None:
-    """Write rows as a file that the tool (one of ``TOOLS``, or "fasttext") takes in; whole or not at all."""
+    """Write rows as a file for an annotation tool; replace the file atomically.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write.
+    tool : str
+        A key of ``TOOLS``, or "fasttext".
+    table : Labelled
+        Documents.
+    force : bool
+        Replace an existing file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
     check_output(path, force=force, table=False)
     with replacing(path, force=force) as out:
         if tool == "fasttext":

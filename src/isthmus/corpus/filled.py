@@ -1,4 +1,4 @@
-"""Tables that a person has filled in: which documents of a labelling they are about, and which classes they name."""
+"""Read tables that a person has filled in: find the documents that they describe and the classes that they name."""
 
 from __future__ import annotations
 
@@ -16,11 +16,36 @@ from isthmus.exceptions import DataError
 def read_sample(
     table: Any, texts: Sequence[str], ids: Sequence[str] | None = None, *, label: str = "true_label"
 ) -> tuple[np.ndarray, list]:
-    """Row numbers (from 0) and true labels of a filled-in :func:`isthmus.choose.sample_table`, by columns or by rows.
+    """Return the row numbers and true labels of a filled-in :func:`isthmus.choose.sample_table`.
 
-    It needs ``document`` and the column ``label``. Where it has ``id`` and ``text``, they must be those of the
-    labelling, so that a sample of another one is refused.
+    The table needs the column ``document`` and the label column. If it has ``id`` and ``text``, they must agree with
+    the result, so that a sample of another result is refused.
 
+    Parameters
+    ----------
+    table : mapping of str to sequence, or sequence of mapping
+        Columns or rows.
+    texts : sequence of str
+        Documents of the result.
+    ids : sequence of str, optional
+        Ids of the documents.
+    label : str
+        Name of the label column.
+
+    Returns
+    -------
+    rows : ndarray of int
+        Row numbers, from 0.
+    labels : list
+        True labels as written.
+
+    Raises
+    ------
+    DataError
+        The table is incomplete or belongs to other documents.
+
+    Examples
+    --------
     >>> rows, true_labels = read_sample({"document": ["2"], "true_label": ["price"]}, ["kind staff", "high price"])
     >>> rows.tolist(), true_labels
     ([1], ['price'])
@@ -40,7 +65,7 @@ def read_sample(
             f"The columns of the checked sample are not of one length ({lengths}); give one cell per document.",
             code="length-mismatch",
         )
-    # Spreadsheets like to add rows in which nothing stands.
+    # Spreadsheets often add empty rows.
     filled = [i for i, cells in enumerate(zip(*columns.values(), strict=True)) if any(map(cell_content, cells))]
     columns = {name: [cells[i] for i in filled] for name, cells in columns.items()}
     rows = np.array([_row(cell, len(texts)) for cell in columns["document"]], dtype=np.int64)
@@ -50,7 +75,23 @@ def read_sample(
 
 
 def read_among(cells: Sequence) -> int | None:
-    """The one number in a column ``among`` of a sample; None where it says nothing."""
+    """Return the number in the column ``among``: how many most confident documents the sample was drawn from.
+
+    Parameters
+    ----------
+    cells : sequence
+        Cells of the column.
+
+    Returns
+    -------
+    int or None
+        None if the column is empty.
+
+    Raises
+    ------
+    DataError
+        The column does not contain one single number.
+    """
     found = {as_number(cell_content(cell)) for cell in cells if cell_content(cell)}
     if not found:
         return None
@@ -64,8 +105,22 @@ def read_among(cells: Sequence) -> int | None:
 
 
 def find_new_classes(labels: Sequence, known: Sequence) -> dict[str, str]:
-    """Names that are no class so far, each with the class it may be a misspelling of, or ''.
+    """Return the labels that are not yet a class, with the class that each may be a misspelling of.
 
+    Parameters
+    ----------
+    labels : sequence
+        Labels that people wrote.
+    known : sequence
+        Existing classes.
+
+    Returns
+    -------
+    dict of str to str
+        '' if no existing class is similar.
+
+    Examples
+    --------
     >>> find_new_classes(["staff", "stafff", "parking", "room 3"], ["staff", "price", "room 2"])
     {'stafff': 'staff', 'parking': '', 'room 3': ''}
     """
@@ -74,15 +129,29 @@ def find_new_classes(labels: Sequence, known: Sequence) -> dict[str, str]:
 
 
 def _nearest_name(name: str, known: list[str]) -> str:
-    """The class that is written almost alike; names that differ in a number are different on purpose."""
+    """Return the class with the most similar name; names with different numbers are different on purpose."""
     same = [other for other in known if re.findall(r"\d+", other) == re.findall(r"\d+", name)]
     return next(iter(get_close_matches(name, same, n=1, cutoff=0.8)), "")
 
 
 def check_drawn(drawn: Sequence, truths: Sequence) -> None:
-    """Refuse documents that were asked for or picked as a sample: they say nothing about the others."""
+    """Refuse checked documents that were not drawn at random, because they do not represent the other documents.
+
+    Parameters
+    ----------
+    drawn : sequence
+        How each document was chosen; "random" or empty is valid.
+    truths : sequence
+        True labels; documents without one are ignored.
+
+    Raises
+    ------
+    DataError
+        A document was chosen in another way.
+    """
     known = [cell_content(how).lower() for how, truth in zip(drawn, truths, strict=True) if cell_content(truth)]
     picked = [how for how in known if how not in ("", "random")]
+    # # Documents chosen for review are harder than average, so their error rate is too high.
     if picked:
         raise DataError(
             f"{len(picked):,} of the {len(known):,} checked documents were not drawn at random (the column drawn says "
@@ -93,6 +162,20 @@ def check_drawn(drawn: Sequence, truths: Sequence) -> None:
 
 
 def check_row(row: int, n_documents: int) -> None:
+    """Refuse a row number outside the result.
+
+    Parameters
+    ----------
+    row : int
+        Row number, from 0.
+    n_documents : int
+        Number of documents in the result.
+
+    Raises
+    ------
+    DataError
+        The row does not exist.
+    """
     if not 0 <= row < n_documents:
         raise DataError(
             f"Document {row + 1:,} is not there: the labelling has {n_documents:,} documents; give the labelling that "
@@ -102,6 +185,7 @@ def check_row(row: int, n_documents: int) -> None:
 
 
 def _row(cell: Any, n_documents: int) -> int:
+    """Convert a cell of the column ``document`` to a row number from 0."""
     number = to_float(cell_content(cell))
     if number is None or not number.is_integer():
         raise DataError(
@@ -114,6 +198,7 @@ def _row(cell: Any, n_documents: int) -> int:
 
 
 def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) -> None:
+    """Refuse ids that differ from those of the result."""
     if given is None or ids is None:
         return
     for row, cell in zip(rows.tolist(), map(cell_content, given), strict=True):
@@ -126,15 +211,20 @@ def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) 
 
 
 def _same_id(first: str, second: str) -> bool:
-    number = to_float(first)  # a spreadsheet makes 7 of 007 and 7.0 of 7
+    """Return whether two ids are equal, also after a spreadsheet has converted them to numbers."""
+    number = to_float(first)  # spreadsheets change 007 to 7 and 7 to 7.0
     return first == second or (number is not None and number == to_float(second))
 
 
 def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> None:
-    """Refuse where most texts are others. Some may differ: spreadsheets change signs and cut long cells."""
+    """Refuse a sample if most texts differ from the result.
+
+    Some texts may differ, because spreadsheets change characters and cut long cells.
+    """
     cells = [" ".join(cell_content(cell).split()) for cell in given or []]
     seen = list(zip(rows.tolist(), cells, strict=bool(given)))
     other = [row for row, text in seen if text and text != " ".join(texts[row].split())]
+    # # More than half of the texts differ: no spreadsheet causes this.
     if len(other) * 2 > len(seen):
         raise DataError(
             f"{len(other):,} of {len(seen):,} texts of the sample are not those of the labelling, first document "
@@ -144,8 +234,21 @@ def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> 
 
 
 def names_a_class(labels: Sequence, classes: Sequence) -> bool:
-    """Whether at least one of the labels is a class.
+    """Return whether at least one of the labels is a class.
 
+    Parameters
+    ----------
+    labels : sequence
+        Labels that people wrote.
+    classes : sequence
+        Existing classes.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
     >>> names_a_class(["Price", None], ["price", "staff"]), names_a_class(["north", "south"], ["price", "staff"])
     (True, False)
     """
@@ -154,13 +257,28 @@ def names_a_class(labels: Sequence, classes: Sequence) -> bool:
 
 
 def match_classes(true_labels: Sequence, classes: Sequence) -> list:
-    """True labels as the classes write them; None where there is none, a name of its own for a class not among them."""
+    """Convert labels that people wrote to the spelling of the classes.
+
+    Parameters
+    ----------
+    true_labels : sequence
+        Labels as written; case and number format may differ from the classes.
+    classes : sequence
+        Existing classes.
+
+    Returns
+    -------
+    list
+        None for an empty cell; a label that matches no class becomes a new class.
+    """
+    # # The text of each class leads back to the class in its original type.
     values = {cell_content(name): name for name in classes}
     alike: dict[str, list[str]] = {}
     equal: dict[float | None, list[str]] = {}
     for text in values:
         alike.setdefault(text.casefold(), []).append(text)
         equal.setdefault(as_number(text), []).append(text)
+    # # Integer labels mark unknown by -1, as in scikit-learn.
     minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
     matched: list[Any] = []
     for given in true_labels:
@@ -168,10 +286,12 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
         if not text or (minus_one_is_unknown and number == -1):
             matched.append(None)
             continue
+        # # Spreadsheets change the case of TRUE and the decimals of numbers.
         near = alike.get(text.casefold()) or (equal.get(number, []) if number is not None else [])
+        # # Two similar classes would make the match ambiguous.
         if text not in values and len(near) == 1:
             text = near[0]
-        if text not in values:  # a class of its own, which later labels may mean too
+        if text not in values:  # a new class; later labels may match it
             values[text] = text
             alike.setdefault(text.casefold(), []).append(text)
             equal.setdefault(number, []).append(text)

@@ -1,4 +1,4 @@
-"""List the files of a folder that was given as input, and refuse symbolic links that lead out of it."""
+"""List the files of an input folder, and refuse symbolic links that lead out of it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from isthmus.exceptions import DataError
 def list_files(folder: str | os.PathLike) -> list[Path]:
     """Return the files of a folder and of its sub-folders, sorted by path.
 
-    Hidden files and folders are left out. A link to a file of the same folder counts as a file. Links to folders are
-    not followed: the files behind one that stays inside are listed in their own place.
+    Hidden files and folders are ignored. A link to a file of the same folder counts as a file. Links to folders are
+    not followed, because files inside the folder are already listed in their own sub-folder.
 
     Parameters
     ----------
@@ -30,6 +30,7 @@ def list_files(folder: str | os.PathLike) -> list[Path]:
         ``outside-folder`` if a link leads out of the folder, ``missing-file`` if a link leads to no file.
     """
     folder = Path(folder)
+    # # The order of a file system differs between machines; sorting makes results repeatable.
     paths = sorted(
         path for path in folder.rglob("*") if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )

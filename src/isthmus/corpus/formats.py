@@ -1,4 +1,4 @@
-"""The formats of tables, in one place: their names and endings, and what can be done with files of each."""
+"""Define the table formats: names, endings and supported operations."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from isthmus.exceptions import UsageError
 
 @dataclass(frozen=True)
 class Format:
+    """Describe a table format."""
+
     name: str
-    endings: tuple[str, ...]  # of file names, with the dot
-    text: bool = True  # plain text: also read in blocks, and written with .gz
-    blocks: bool = True  # can be read block by block
-    written: bool = True
-    guarded: bool = False  # an apostrophe before "=" and the like keeps spreadsheets from running a cell
-    delimiters: str = ""  # what may separate cells, the usual one first
+    endings: tuple[str, ...]  # of file names, with the dot, in lower case
+    text: bool = True  # plain text; such files may also be compressed as .gz
+    blocks: bool = True  # whether files can be read in blocks
+    written: bool = True  # whether files of this format can be written
+    guarded: bool = False  # whether an apostrophe before "=" protects cells from spreadsheets
+    delimiters: str = ""  # possible separators of cells, the usual one first
 
 
 FORMATS = {
@@ -32,14 +34,26 @@ FORMATS = {
         Format("fasttext", (".ft", ".fasttext"), blocks=False, written=False),
     )
 }
-MANIFEST = "manifest.json"  # of the files that a run in blocks wrote into a folder
-FASTTEXT = b"__label__"  # how a line of fastText begins
+MANIFEST = "manifest.json"  # lists the files that a run in blocks wrote into a folder
+FASTTEXT = b"__label__"  # beginning of a line of fastText
 _BY_ENDING = {ending: format for format in FORMATS.values() for ending in format.endings}
 
 
 def table_ending(path: Any) -> str:
-    """The ending that names a format, in small letters and without ``.gz``; '' where there is none.
+    """Return the ending that determines the format, in lower case and without ``.gz``.
 
+    Parameters
+    ----------
+    path : path-like
+        File name.
+
+    Returns
+    -------
+    str
+        With the dot; '' without an ending.
+
+    Examples
+    --------
     >>> table_ending("a/Survey.CSV.gz"), table_ending("a")
     ('.csv', '')
     """
@@ -50,21 +64,65 @@ def table_ending(path: Any) -> str:
 
 
 def is_packed(path: Any) -> bool:
+    """Return whether a file name ends in ``.gz``.
+
+    Parameters
+    ----------
+    path : path-like
+        File name.
+
+    Returns
+    -------
+    bool
+    """
     return Path(path).suffix.lower() == ".gz"
 
 
 def format_of(path: Any) -> Format | None:
+    """Return the format of a file name.
+
+    Parameters
+    ----------
+    path : path-like
+        File name.
+
+    Returns
+    -------
+    Format or None
+        None if no format has this ending.
+    """
     return _BY_ENDING.get(table_ending(path))
 
 
 def can_cut(path: Any) -> bool:
-    """Whether it can be read in blocks, by its ending."""
+    """Return whether a file with this name can be read in blocks.
+
+    Parameters
+    ----------
+    path : path-like
+        File name.
+
+    Returns
+    -------
+    bool
+    """
     found = format_of(path)
     return found is not None and found.blocks and (found.text or not is_packed(path))
 
 
 def written_format(path: Any) -> Format | None:
-    """The format in which a file of this name is written, if any."""
+    """Return the format in which a file with this name is written.
+
+    Parameters
+    ----------
+    path : path-like
+        File name.
+
+    Returns
+    -------
+    Format or None
+        None if the format cannot be written.
+    """
     found = format_of(path)
     if found is None or not found.written or (is_packed(path) and not found.text):
         return None
@@ -72,11 +130,33 @@ def written_format(path: Any) -> Format | None:
 
 
 def is_workbook(path: Any) -> bool:
+    """Return whether a file name ends in ``.xlsx``.
+
+    Parameters
+    ----------
+    path : path-like
+        File name.
+
+    Returns
+    -------
+    bool
+    """
     return table_ending(path) == ".xlsx"
 
 
 def sniff_format(data: bytes) -> str:
-    """Format of bytes that have no name: parquet, xlsx, json, jsonl, fasttext, or csv for all else."""
+    """Return the format of data without a file name, from its first bytes.
+
+    Parameters
+    ----------
+    data : bytes
+        Beginning of the data.
+
+    Returns
+    -------
+    str
+        parquet, xlsx, json, jsonl, fasttext, or csv for all other data.
+    """
     if data.startswith(b"PAR1"):
         return "parquet"
     if data.startswith(b"PK\x03\x04"):
@@ -90,8 +170,27 @@ def sniff_format(data: bytes) -> str:
 
 
 def split_sheet(path: Any) -> tuple[Path, str | None]:
-    """The file and the sheet of ``FILE.xlsx::SHEET``; no sheet where none is named.
+    """Split ``FILE.xlsx::SHEET`` into the file and the sheet.
 
+    Parameters
+    ----------
+    path : path-like
+        File name, with or without a sheet.
+
+    Returns
+    -------
+    file : Path
+        File without the sheet.
+    sheet : str or None
+        None if the name contains no sheet.
+
+    Raises
+    ------
+    UsageError
+        The file is not a workbook.
+
+    Examples
+    --------
     >>> split_sheet("survey.xlsx::May")[1], split_sheet("survey.csv")[1]
     ('May', None)
     """

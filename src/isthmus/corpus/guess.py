@@ -1,4 +1,4 @@
-"""What the columns of a table are: text, label, id; and whether labels are classes."""
+"""Guess the roles of columns (text, label, id), and test whether labels are classes."""
 
 from __future__ import annotations
 
@@ -25,27 +25,48 @@ LABEL_NAMES = [
     "标签", "类别", "分类",
 ]
 # fmt: on
+# Names of columns that are the label even if no value repeats.
 SURE_LABEL_NAMES = ("label", "labels", "class", "category", "topic", "标签", "类别", "分类")
 ID_NAMES = ["id", "doc_id", "docid", "document_id", "record_id", "row_id", "uid", "uuid", "key", "number", "no", "nr"]
-# A column so named is taken for the id only if it holds no value twice: "review_id", "ticket no", "respondent".
+# A column with such a name is the id only if no value occurs twice: "review_id", "ticket no", "respondent".
 _ID_NOUNS = ("ticket", "case", "reference", "ref", "respondent", "participant", "customer", "client", "user", "member")
 ID_WORDS = frozenset({*ID_NAMES, *_ID_NOUNS, "patient", "order", "invoice", "incident", "claim", "编号"})
-TITLE_ROWS = 10  # rows above the header that may hold a title, a date, a blank
-LOOKED_AT = 2_000  # rows that guesses are made from
-SOME: Final = "some"  # of want_labels: labels are needed, and some cells of their column are empty
+TITLE_ROWS = 10  # most rows above the header with a title, a date or nothing
+LOOKED_AT = 2_000  # rows that a guess uses
+SOME: Final = "some"  # value of want_labels: labels are required, and some cells of their column are empty
 WantLabels = bool | Literal["some"] | None
-_OTHERS = 3  # columns in question for the label
-_SHOWN, _COMPARED = 10, 1_000  # column names told to a person, and compared with a misspelt one
+_OTHERS = 3  # most columns that are considered for partly filled labels
+_SHOWN, _COMPARED = 10, 1_000  # most column names in a message, and most that are compared with a misspelled name
 _WORDS = re.compile(r"[^\W_]+")
 
 
 def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str:
-    """The column called ``given``, or an error that lists the columns and names the closest."""
+    """Return the name of the column that the user named.
+
+    Parameters
+    ----------
+    given : str
+        Name as the user wrote it.
+    columns : iterable of str
+    name : str
+        Name of the file in error messages.
+    what : str
+        Role of the column in error messages.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DataError
+        No column has this name; the message suggests the most similar name.
+    """
     columns = list(columns)
     if given in columns:
         return given
     folded = {column.casefold().strip(): column for column in columns}
-    # Comparing long names letter by letter takes time and helps nobody.
+    # The comparison of very long names is slow and finds no misspelling.
     near = [key for key in list(folded)[:_COMPARED] if len(key) <= 100]
     close = difflib.get_close_matches(given.casefold().strip()[:100], near, n=1, cutoff=0.6)
     hint = f" Did you mean {folded[close[0]]!r}?" if close else f" Name one of them as the {what} column."
@@ -56,37 +77,84 @@ def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str
 
 
 def list_columns(columns: Iterable[str]) -> str:
-    """The first ten names, shortened, for a sentence that a person can read."""
+    """Return the first ten names, shortened, for a message.
+
+    Parameters
+    ----------
+    columns : iterable of str
+
+    Returns
+    -------
+    str
+    """
     names = list(columns)
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return ", ".join(map(shorten, names[:_SHOWN])) + more
 
 
 def shorten(name: object, width: int = 60) -> str:
+    """Return the text of a name, cut to a maximum length.
+
+    Parameters
+    ----------
+    name : object
+    width : int
+        Maximum length in characters.
+
+    Returns
+    -------
+    str
+    """
+    # Names come from user data and may be very long.
     text = str(name)
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
 def guess_text(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> str | None:
-    """The text column: by its name, else the one with the longest cells on average."""
+    """Return the text column: a column with a typical name, otherwise the column with the longest cells on average.
+
+    Parameters
+    ----------
+    columns : mapping of str to list
+        Cells by column.
+    taken : sequence of (str or None)
+        Columns with another role.
+
+    Returns
+    -------
+    str or None
+        None if no column looks like text.
+    """
     free = {key: cells for key, cells in columns.items() if key not in taken and _is_text(cells)}
     named = by_name(free, TEXT_NAMES, exact=True)
     if named is not None:
         return named
-    # A label or an id is not a text just because nothing longer is there.
+    # A label or an id is no text, even if no column has longer cells.
     labels = [by_name(free, LABEL_NAMES), by_name(free, ID_NAMES)]
     lengths = {key: _mean_length(cells) for key, cells in free.items() if key not in labels}
     best = max(lengths, key=lengths.__getitem__, default=None)
     if best is None or lengths[best] < 2:
         return None
-    # "customer comment" is a text, "comment author" is not: a name that only resembles must come with long cells.
+    # "customer comment" is a text and "comment author" is not: a similar name also needs long cells.
     return by_name([key for key in lengths if lengths[key] >= lengths[best] / 2], TEXT_NAMES) or best
 
 
 def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_labels: WantLabels) -> list[str]:
-    """The label column, if one is found; where some labels are missing, other columns that might be meant follow it.
+    """Return the label column, and other columns that the user might mean if some labels are missing.
 
-    Then columns in which some cells are empty come before others.
+    Parameters
+    ----------
+    columns : mapping of str to list
+        Cells by column.
+    taken : sequence of (str or None)
+        Columns with another role.
+    want_labels : bool, "some" or None
+        As for :func:`resolve_columns`. With "some", partly filled columns come first.
+
+    Returns
+    -------
+    list of str
+        Empty if no column looks like labels.
     """
     found: list[str | None] = []
     if want_labels == SOME:
@@ -98,8 +166,23 @@ def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_
 
 
 def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *, by_cells: bool = True) -> str | None:
-    """The label column: by its name, else (``by_cells``) the one with the fewest distinct short values that repeat."""
-    # A list of tags names several classes at once; it is no label.
+    """Return the label column: by its name, otherwise by its cells.
+
+    Parameters
+    ----------
+    columns : mapping of str to list
+        Cells by column.
+    taken : sequence of (str or None)
+        Columns with another role.
+    by_cells : bool
+        Whether to consider the cells: the column with the fewest distinct short values that repeat.
+
+    Returns
+    -------
+    str or None
+        None if no column looks like labels.
+    """
+    # A list of tags is no label, because it names several classes at once.
     free = {
         key: cells
         for key, cells in columns.items()
@@ -114,7 +197,7 @@ def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *
     for key, cells in free.items():
         seen = _filled(cells)
         distinct = len(set(seen))
-        # At least two documents a class on average, and no more classes than a person would name.
+        # At least two documents per class on average, and at most 100 classes, since people rarely define more.
         few = 2 <= distinct <= min(100, len(seen) // 2)
         if few and max(map(len, seen)) <= 60 and not all(map(_is_number, seen)) and (best is None or distinct < fewest):
             best, fewest = key, distinct
@@ -122,7 +205,20 @@ def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *
 
 
 def guess_id(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> str | None:
-    """The id column: by its name, else one that is named like an id and holds no value twice."""
+    """Return the id column: by its name, otherwise a column with a similar name in which no value repeats.
+
+    Parameters
+    ----------
+    columns : mapping of str to list
+        Cells by column.
+    taken : sequence of (str or None)
+        Columns with another role.
+
+    Returns
+    -------
+    str or None
+        None if no column looks like ids.
+    """
     free = [key for key in columns if key not in taken]
     named = next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
     if named is not None:
@@ -132,19 +228,19 @@ def guess_id(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> s
 
 
 def _names_id(words: list[str]) -> bool:
-    """Whether a name speaks of an id: "ticket", "customer no"; not "customer comment", which is a text."""
+    """Return whether a column name describes an id: "ticket" and "customer no" do, "customer comment" does not."""
     return bool(ID_WORDS & set(words)) and words[-1] not in _TEXT_WORDS
 
 
 def _all_different(cells: list) -> bool:
-    """Whether every cell is filled, short, and unlike the others."""
+    """Return whether all cells are filled, short and different from each other."""
     seen = [str(cell) if cell is not None else "" for cell in cells]
     return len(seen) > 1 and all(0 < len(cell.strip()) <= 80 for cell in seen) and len(set(seen)) == len(seen)
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
-    """Which columns hold the text, the label and the id, by name; and a note for each that was guessed."""
+    """Name the columns with the text, the label and the id; ``notes`` report each guess."""
 
     text: tuple[str, ...] = ()
     label: str | None = None
@@ -161,7 +257,24 @@ def guess_roles(
     id: str | None = None,
     want_labels: WantLabels = None,
 ) -> ColumnRoles:
-    """As :func:`resolve_columns`, of columns named exactly; what cannot be guessed is left empty."""
+    """Guess the roles of columns that the user did not name.
+
+    Parameters
+    ----------
+    columns : mapping of str to list
+        Cells by column.
+    name : str
+        Name of the file in notes.
+    text, label, id : sequence of str, str, str
+        Named columns, which must exist.
+    want_labels : bool, "some" or None
+        As for :func:`resolve_columns`.
+
+    Returns
+    -------
+    ColumnRoles
+        A role without a suitable column is empty.
+    """
     notes = []
     if not text:
         taken = [id, label, id or guess_id(columns)]
@@ -189,11 +302,32 @@ def resolve_columns(
     id: str | None = None,
     want_labels: WantLabels = None,
 ) -> ColumnRoles:
-    """Which columns of a table (or of its first rows) hold what: those that are named, and guesses for the others.
+    """Return the role of each column: named columns first, guesses for the other roles.
 
-    Several text columns come as a sequence or joined by commas. ``want_labels``: True where a label column is needed,
-    ``SOME`` where some of its cells should be empty, False where none is read, even if one is named, None where one is
-    read if it is called so.
+    Parameters
+    ----------
+    columns : mapping of str to list
+        Cells by column, or those of the first rows.
+    name : str
+        Name of the file in messages.
+    text : str or sequence of str, optional
+        Text columns; a str may contain several names with commas.
+    label, id : str, optional
+        Label and id columns.
+    want_labels : bool, "some" or None
+        True: a label column is required. "some": required, and some of its cells should be empty. False: no column is
+        the label, even a named one. None: a column is the label if its name indicates this.
+
+    Returns
+    -------
+    ColumnRoles
+
+    Raises
+    ------
+    DataError
+        A named column does not exist, or a required column was not found.
+    UsageError
+        One column is named both as text and as label.
     """
     id = find_column(id, columns, name, "id") if id else None
     texts = _named_texts(text, columns, name)
@@ -220,6 +354,7 @@ def resolve_columns(
 
 
 def _named_texts(text: str | Sequence[str] | None, columns: Mapping[str, list], name: str) -> list[str]:
+    """Return the text columns that the user named."""
     if text is None:
         return []
     if isinstance(text, str):
@@ -228,11 +363,23 @@ def _named_texts(text: str | Sequence[str] | None, columns: Mapping[str, list], 
 
 
 def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
-    """Row of the header: 0, or further down where titles stand above it.
+    """Return the index of the header row.
 
-    A row below is the header if it has more filled cells than every row above it, all of them different, and one is
-    called like a text, a label or an id; the first row must hold no such name. With ``sure`` (cells cannot be cut in
-    the wrong place) the name is not asked for where the first row has one cell and no later row more than the header.
+    A row below the first row is the header if it has more filled cells than every row above it, all of them different,
+    and one has a typical name of a text, label or id column. The first row must not contain such a name.
+
+    Parameters
+    ----------
+    rows : sequence of sequence
+        First rows of a table.
+    sure : bool
+        Whether cells are certainly separated correctly, as in a workbook. Then a header needs no typical name if the
+        first row has one cell and no later row has more cells than the header.
+
+    Returns
+    -------
+    int
+        0 without rows of titles.
     """
     filled = [[str(cell).strip() for cell in row if cell is not None and str(cell).strip()] for row in rows]
     first = next((i for i, cells in enumerate(filled) if cells), 0)
@@ -251,11 +398,26 @@ def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
 
 
 def _has_known_name(cells: list[str]) -> bool:
+    """Return whether one of the cells is a typical column name."""
     return by_name([cell for cell in cells if len(cell) <= 40], [*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES]) is not None
 
 
 def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False) -> str | None:
-    """The column whose name is one of ``names`` (earlier ones first), else one that ends or begins with one of them."""
+    """Return the column with a typical name.
+
+    Parameters
+    ----------
+    columns : iterable of str
+        Names of the columns.
+    names : sequence of str
+        Typical names; earlier names have priority.
+    exact : bool
+        Accept only columns whose whole name is typical, not only its last or first word.
+
+    Returns
+    -------
+    str or None
+    """
     words = {key: _WORDS.findall(key.casefold()) for key in columns}
     for pick in (_only_word,) if exact else (_only_word, itemgetter(-1), _first_word):
         first: dict[str, tuple[int, str]] = {}
@@ -272,6 +434,7 @@ def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False
 
 
 def _forms(want: str) -> set[str]:
+    """Return the singular and plural forms of a name."""
     if len(want) == 1:  # "y" has no plural: "yes" is another word
         return {want}
     forms = {want, want + "s"}
@@ -283,7 +446,7 @@ def _only_word(parts: list[str]) -> str:
 
 
 def _first_word(parts: list[str]) -> str:
-    # "text_id" and "comment date" speak of the text, they are not the text.
+    # "text_id" and "comment date" describe the text, but they are not the text.
     return "" if parts[-1] in (*ID_NAMES, "date", "time", "length", "count") else parts[0]
 
 
@@ -291,15 +454,17 @@ _TEXT_WORDS = frozenset(form for name in TEXT_NAMES for form in _forms(name))
 
 
 def _sample(cells: list) -> list[str]:
+    """Return the text of the first cells that are not None."""
     return [str(cell) for cell in islice((cell for cell in cells if cell is not None), LOOKED_AT)]
 
 
 def _filled(cells: list) -> list[str]:
-    """The first filled cells: in a column labelled in part, these may be far down."""
+    """Return the first filled cells; in a partly labelled column they may be far down."""
     return list(islice((text for text in map(cell_text, cells) if text.strip()), LOOKED_AT))
 
 
 def _repeats(cells: list) -> bool:
+    """Return whether at most half of the filled cells are distinct, as in a column of classes."""
     seen = _filled(cells)
     return len(set(seen)) <= max(2, len(seen) // 2)
 
@@ -318,15 +483,15 @@ def _is_number(cell: str) -> bool:
     return to_float(cell.replace(",", ".")) is not None
 
 
-# -- Are these labels classes? Cells with several labels, dates, ids, free text and measurements are not; grades are
+# -- Test whether labels are classes: grades are, but dates, ids, free text, measurements and lists of labels are not
 
 
-FEWEST = 20  # labelled documents below which a column looks like anything
-MOST_GRADES = 11  # 0 to 10
+FEWEST = 20  # labelled documents; fewer do not show what kind of labels a column contains
+MOST_GRADES = 11  # steps of the longest scale, from 0 to 10
 _SEPARATORS = (";", "|", ",", "/")
-_PATHS = ("/", ",")  # "hardware/printer" is one name unless its parts also stand in other places
-_SEVERAL = 0.05  # share of cells with several labels from which the column holds them on purpose
-_MOSTLY = 0.8
+_PATHS = ("/", ",")  # "hardware/printer" is one name unless its parts also occur elsewhere
+_SEVERAL = 0.05  # share of cells; a larger share of cells with several labels is intended
+_MOSTLY = 0.8  # share of labels of one kind that decides about the column
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?"
     r"|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ].*)?"
@@ -345,20 +510,29 @@ _SCALES = (
 
 @dataclass(frozen=True)
 class LabelKind:
+    """Describe the kind of some labels."""
+
     kind: str  # classes, grades, several, dates, ids, free-text or measurements
-    message: str = ""  # what was found and what to do; empty for classes
-    order: tuple = ()  # the grades from low to high
+    message: str = ""  # observation and advice; empty for classes
+    order: tuple = ()  # grades from low to high
 
     @property
     def are_classes(self) -> bool:
-        """Whether the labels can be learned as classes (grades can, without their order)."""
+        """Whether the labels can be learned as classes; grades can, without their order."""
         return self.kind in ("classes", "grades")
 
 
 def label_kind(labels: Any) -> LabelKind:
-    """What kind of labels these are; ``None`` means unknown and is passed over.
+    """Return the kind of some labels; fewer than 20 labelled documents are always classes.
 
-    Fewer than 20 labelled documents are always classes.
+    Parameters
+    ----------
+    labels : iterable
+        Labels; None and NaN are unknown and are skipped.
+
+    Returns
+    -------
+    LabelKind
     """
     known = [label for label in labels if label is not None and label == label]
     names = [str(label).strip() for label in known]
@@ -386,6 +560,7 @@ def label_kind(labels: Any) -> LabelKind:
 
 
 def _odd_values(names: list[str], sizes: Counter) -> LabelKind:
+    """Return whether the labels are measurements, free text or ids instead of classes."""
     per_value = len(names) / len(sizes)
     if _share(names, lambda name: to_float(name) is not None) >= _MOSTLY and per_value < 5 and len(sizes) > MOST_GRADES:
         sentence = f"{len(sizes):,} different numbers such as {names[0]!r}"
@@ -400,7 +575,26 @@ def _odd_values(names: list[str], sizes: Counter) -> LabelKind:
 
 
 def check_label_kind(labels: Any, *, name: str = "The labels", force_classes: bool = False) -> LabelKind:
-    """The kind of the labels; refuses those that are not classes unless ``force_classes``."""
+    """Return the kind of the labels, and refuse labels that are not classes.
+
+    Parameters
+    ----------
+    labels : iterable
+        Labels; None is unknown.
+    name : str
+        Name of the labels in error messages.
+    force_classes : bool
+        Accept all labels.
+
+    Returns
+    -------
+    LabelKind
+
+    Raises
+    ------
+    DataError
+        The labels are not classes.
+    """
     kind = label_kind(labels)
     if not kind.are_classes and not force_classes:
         raise DataError(f"{name} {kind.message}", code="labels-not-classes")
@@ -408,9 +602,19 @@ def check_label_kind(labels: Any, *, name: str = "The labels", force_classes: bo
 
 
 def grade_order(labels: Sequence) -> tuple:
-    """Labels that are steps of one scale, from low to high; empty where they are not.
+    """Return the grades of one scale from low to high.
 
-    Three to eleven whole numbers no further apart than eleven, or the words of a common scale.
+    Grades are three to eleven whole numbers with a range below eleven, or the words of a common scale.
+
+    Parameters
+    ----------
+    labels : sequence
+        Labels; None and NaN are skipped.
+
+    Returns
+    -------
+    tuple
+        Empty if the labels are not grades.
     """
     values = list(dict.fromkeys(label for label in labels if label is not None and label == label))
     if not 3 <= len(values) <= MOST_GRADES:
@@ -427,7 +631,22 @@ def grade_order(labels: Sequence) -> tuple:
 
 
 def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float | None:
-    """Mean number of steps between label and truth on a scale; None where no pair is on it."""
+    """Return the mean number of steps between labels and true labels on a scale.
+
+    Parameters
+    ----------
+    labels : sequence
+        Predicted labels.
+    truths : sequence
+        True labels.
+    order : sequence
+        Grades from low to high.
+
+    Returns
+    -------
+    float or None
+        None if no pair is on the scale.
+    """
     place = {str(grade): step for step, grade in enumerate(order)}
     steps = [
         abs(place[str(said)] - place[str(true)])
@@ -438,11 +657,12 @@ def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float
 
 
 def _refuse(kind: str, what: str, remedy: str) -> LabelKind:
+    """Return a kind of labels that are not classes, with its message."""
     return LabelKind(kind, f"hold {what}, not classes; {remedy}, or learn them as they are (force_classes=True).")
 
 
 def _several(sizes: Counter) -> tuple[str, int] | None:
-    """A cell with several labels and how many labels there are, where cells hold several on purpose."""
+    """Return a cell with several labels and the number of labels; None if cells contain one label each."""
     for separator in _SEPARATORS:
         cells = {name: _parts(name, separator) for name in sizes if separator in name}
         cells = {name: parts for name, parts in cells.items() if len(parts) > 1}
@@ -451,7 +671,8 @@ def _several(sizes: Counter) -> tuple[str, int] | None:
             continue
         places: dict[str, set] = {}
         holders: Counter = Counter()
-        for parts in (_parts(name, separator) for name in sizes):  # "['a']" too, which is the a of "['a', 'b']"
+        # Single labels count too: the cell "['a']" has the same label as "['a', 'b']".
+        for parts in (_parts(name, separator) for name in sizes):
             for place, part in enumerate(parts):
                 places.setdefault(part, set()).add(place if len(parts) > 1 else "alone")
                 holders[part] += 1
@@ -462,14 +683,17 @@ def _several(sizes: Counter) -> tuple[str, int] | None:
 
 
 def _parts(name: str, separator: str) -> list[str]:
+    """Return the labels in a cell, without brackets and quotes."""
     bare = name.strip("[]{}()")
     return [part.strip(" '\"") for part in bare.split(separator) if part.strip(" '\"")]
 
 
 def _share(names: list[str], test: Any) -> float:
+    """Return the share of names that pass a test."""
     return sum(bool(test(name)) for name in names) / len(names)
 
 
 def _whole(value: Any) -> int | None:
+    """Return a value as a small whole number, or None."""
     number = None if isinstance(value, bool) else to_float(value)
     return int(number) if number is not None and abs(number) < 1e6 and number.is_integer() else None

@@ -1,4 +1,4 @@
-"""How much a packed file may unpack to: a few kilobytes can hold gigabytes of zeros."""
+"""Limit the unpacked size of compressed files, because a few kilobytes can contain gigabytes of zeros."""
 
 from __future__ import annotations
 
@@ -13,17 +13,33 @@ from contextvars import ContextVar
 
 from isthmus.exceptions import DataError, UsageError
 
-DEFAULT_LIMIT = 512 * 2**20  # reading takes about six times as much memory
-VARIABLE = "ISTHMUS_MAX_UNPACKED"
-_CHUNK = 1 << 22
-_PACKED_CHUNK = 1 << 16
-_TIGHTEST = 1032  # bytes that one byte of gzip can hold at most
+DEFAULT_LIMIT = 512 * 2**20  # bytes of unpacked data; reading takes about six times as much memory
+VARIABLE = "ISTHMUS_MAX_UNPACKED"  # environment variable with another limit
+_CHUNK = 1 << 22  # bytes of unpacked data per step
+_PACKED_CHUNK = 1 << 16  # bytes of packed data per step
+_TIGHTEST = 1032  # most unpacked bytes per packed byte of gzip
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _limit: ContextVar[int | None] = ContextVar("isthmus_max_unpacked", default=None)
 
 
 def read_size(text: str, name: str = VARIABLE) -> int:
-    """Bytes from a text such as ``2G``, ``800M`` or ``1000000``."""
+    """Return the number of bytes for a text such as ``2G``, ``800M`` or ``1000000``.
+
+    Parameters
+    ----------
+    text : str
+    name : str
+        Name of the setting in error messages.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    UsageError
+        The text is no size.
+    """
     found = re.fullmatch(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", text.strip().lower())
     if not found or not int(found[1]):
         raise UsageError(f"{name} is {text[:40]!r}; give a number of bytes, or one with K, M or G, such as 2G.")
@@ -31,7 +47,13 @@ def read_size(text: str, name: str = VARIABLE) -> int:
 
 
 def given_limit() -> int | None:
-    """The limit that was asked for, by the option or by the environment variable."""
+    """Return the limit that the option or the environment variable sets.
+
+    Returns
+    -------
+    int or None
+        Bytes; None without a setting.
+    """
     set_here = _limit.get()
     if set_here is not None:
         return set_here
@@ -40,15 +62,37 @@ def given_limit() -> int | None:
 
 
 def unpack_limit() -> int:
+    """Return the limit for unpacked data in memory.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
     given = given_limit()
     return DEFAULT_LIMIT if given is None else given
 
 
 def disk_limit(packed: int, given: int | None) -> int:
-    """The most bytes that a packed file of this size may unpack to on disk; ``given`` is a limit that was asked for.
+    """Return the limit for unpacked data on disk.
 
-    By default a hundred times its size: no text is packed that well; what is made to fill the disk is packed better.
+    The default is a hundred times the packed size. Texts do not compress that well; files that are made to fill a disk
+    compress better.
 
+    Parameters
+    ----------
+    packed : int
+        Packed size in bytes.
+    given : int or None
+        Limit that the user has set.
+
+    Returns
+    -------
+    int
+        Bytes.
+
+    Examples
+    --------
     >>> disk_limit(10 * 2**30, None) == 1000 * 2**30, disk_limit(10 * 2**30, 2**30) == 2**30
     (True, True)
     """
@@ -57,7 +101,17 @@ def disk_limit(packed: int, given: int | None) -> int:
 
 @contextmanager
 def unpacking_at_most(size: int):
-    """Another limit inside the block, stronger than the environment variable."""
+    """Set another limit inside the block; it overrides the environment variable.
+
+    Parameters
+    ----------
+    size : int
+        Bytes.
+
+    Yields
+    ------
+    None
+    """
     token = _limit.set(size)
     try:
         yield
@@ -66,6 +120,21 @@ def unpacking_at_most(size: int):
 
 
 def too_large(name: str, size: int | None = None, limit: int | None = None) -> DataError:
+    """Return the error for a file whose unpacked size exceeds the limit.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    size : int, optional
+        Unpacked size in bytes, if known.
+    limit : int, optional
+        Limit in bytes; :func:`unpack_limit` if omitted.
+
+    Returns
+    -------
+    DataError
+    """
     what = f"to {size / 2**20:,.0f} MiB" if size is not None else "to more"
     most = unpack_limit() if limit is None else limit
     return DataError(
@@ -76,8 +145,26 @@ def too_large(name: str, size: int | None = None, limit: int | None = None) -> D
 
 
 def gunzip(data: bytes, name: str) -> bytes:
-    """All members of a gzip file; one above the limit is refused before memory grows."""
+    """Unpack all members of a gzip file.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    name : str
+        Name of the file in error messages.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    DataError
+        The unpacked size exceeds the limit; memory has not grown yet.
+    """
     limit = unpack_limit()
+    # # Small files cannot exceed the limit and need no trial.
     if len(data) * _TIGHTEST > limit:
         total = 0
         for part in _unpack(data):
@@ -88,7 +175,7 @@ def gunzip(data: bytes, name: str) -> bytes:
 
 
 def _unpack(data: bytes) -> Iterator[bytes]:
-    """The content piece by piece, a few at a time in memory."""
+    """Yield the unpacked content in chunks, so that memory use remains small."""
     packed = memoryview(data)
     place = 0
     while place < len(packed):
@@ -108,19 +195,34 @@ def _unpack(data: bytes) -> Iterator[bytes]:
             place += 1
 
 
-# -- A look at a workbook before it is read: how far a sheet reaches, and what it unpacks to
-# The reader makes room for every cell between the first and the last. One stray cell at the far corner of a sheet of a
-# few kilobytes asks for half a terabyte, which no error can be caught from: the process ends.
+# -- Check the size of a workbook before it is read
+# The reader reserves memory for every cell between the first and the last. One stray cell in the last row and column of
+# a small sheet requests half a terabyte, and the process ends without an exception.
 
 
-MOST_CELLS = 50_000_000
+MOST_CELLS = 50_000_000  # most cells of a sheet, empty cells included
 _SHEET = re.compile(rb"<(?:\w+:)?sheet\b[^>]*?\bid=[\"']([^\"']+)[\"']")
 _RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
 _PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")
 
 
 def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
-    """Refuse a workbook of which a sheet reaches further than memory allows; leave other faults to the reader."""
+    """Refuse a workbook with a sheet that is too large for the memory; ignore other faults.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    name : str
+        Name of the file in error messages.
+    sheet : int
+        Number of the sheet, from 0.
+
+    Raises
+    ------
+    DataError
+        The sheet is too large.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as book:
             size = sum(entry.file_size for entry in book.infolist())
@@ -130,7 +232,7 @@ def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
     except DataError:
         raise
     except (zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, EOFError, RuntimeError):
-        return  # not a workbook, or a damaged one: the reader says what is wrong
+        return  # no workbook or a damaged workbook: its reader reports the error
     if rows * columns > MOST_CELLS:
         raise DataError(
             f"{name} has a cell in row {rows:,} and one in column {columns:,}, so {rows * columns:,} cells would have "
@@ -140,23 +242,26 @@ def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
 
 
 def _reach(book: zipfile.ZipFile, number: int) -> tuple[int, int]:
+    """Return the last row and the last column with a cell."""
     rows = columns = 0
     unpacked, limit = 0, unpack_limit()
     with book.open(_sheet_file(book, number)) as sheet:
         rest = b""
         while chunk := sheet.read(_CHUNK):
             unpacked += len(chunk)
-            if unpacked > limit:  # whatever the archive says about itself
+            if unpacked > limit:  # the sizes that the archive declares may be false
                 raise too_large("the workbook", unpacked)
             chunk = rest + chunk
             places = _PLACE.findall(chunk)
             rows = max(rows, max(map(int, {number for _, number in places}), default=0))
             columns = max(columns, max(map(_column, {letters for letters, _ in places}), default=0))
+            # # A cell's tag may continue in the next chunk.
             rest = chunk[-200:]
     return rows, columns
 
 
 def _column(letters: bytes) -> int:
+    """Return the number of a column from its letters."""
     number = 0
     for letter in letters.upper():
         number = 26 * number + letter - 64
@@ -164,6 +269,7 @@ def _column(letters: bytes) -> int:
 
 
 def _sheet_file(book: zipfile.ZipFile, number: int) -> str:
+    """Return the path of a sheet inside the archive."""
     listed = _SHEET.findall(book.read("xl/workbook.xml"))
     if number < len(listed):
         for relation in _RELATION.findall(book.read("xl/_rels/workbook.xml.rels")):

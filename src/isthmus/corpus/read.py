@@ -49,44 +49,50 @@ def read_collection(
     want_labels: WantLabels = None,
     stdin: IO[bytes] | None = None,
 ) -> Collection:
-    """Read a file, standard input or a folder of text files.
+    r"""Read a file, standard input or a folder of text files.
 
     Parameters
     ----------
     path : str or Path
         File, folder with one sub-folder per label, or ``"-"`` for standard input. ``FILE.xlsx::SHEET`` names a sheet.
     text : str or sequence of str, optional
-        Text column; several, as a sequence or joined by commas, are put together with a blank. Guessed if omitted.
+        Text columns, as a sequence or with commas; several texts are joined by a blank. Guessed if omitted.
     label, id : str, optional
-        Label and id columns. Guessed if omitted; without an id column rows are numbered from 1.
+        Label and id columns. Guessed if omitted; without an id column, ids are row numbers from 1.
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx", "fasttext"}, optional
-        For files whose ending does not say it.
+        Format of a file whose ending does not indicate it.
     sheet : str, optional
-        xlsx: name or number (from 1) of the sheet; that of ``path``, or the first, if omitted.
+        Name or number (from 1) of a sheet in a workbook; the sheet in ``path``, or the first sheet, if omitted.
     want_labels : bool or "some", optional
-        True: labels are needed, and the read fails without them. "some": the same, of documents some of which have no
-        label. False: no column is read as labels, even if one is named. None: labels are read if a column is named
-        ``label`` or alike.
+        True: labels are required. "some": labels are required, and some documents have none. False: no column is read
+        as labels, even a named one. None: labels are read if a column has a name such as ``label``.
     stdin : binary file, optional
-        Read instead of the process's standard input when ``path`` is ``"-"``.
+        File to read instead of the standard input of the process if ``path`` is ``"-"``.
 
     Returns
     -------
     Collection
-        ``notes`` says what was guessed. In csv, tsv and xlsx, an apostrophe before ``= + - @``, tab or carriage return
-        (written by the commands for the sake of spreadsheets) is no part of an id, a text or a label; ``table()`` gives
-        the cells as they stand.
+        ``notes`` reports the guesses. In csv, tsv and xlsx, an apostrophe before ``= + - @``, tab or carriage return
+        is no part of an id, a text or a label, because the commands write it for spreadsheets. ``table()`` returns the
+        unchanged cells.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or a column is missing.
+    UsageError
+        The format or the sheet is not valid.
 
     See Also
     --------
-    isthmus.corpus.Collection : What it gives.
-    isthmus.corpus.write_rows : The way back to a file.
+    isthmus.corpus.Collection : The returned object.
+    isthmus.corpus.write_rows : Writes a table to a file.
 
     Examples
     --------
     >>> import io
     >>> from isthmus.corpus import read_collection
-    >>> table = b"nr,comment,category\\n007,kind people,staff\\n008,too dear,price\\n"
+    >>> table = b"nr,comment,category\n007,kind people,staff\n008,too dear,price\n"
     >>> docs = read_collection("-", stdin=io.BytesIO(table))
     >>> docs.ids, docs.texts, docs.labels
     (['007', '008'], ['kind people', 'too dear'], ['staff', 'price'])
@@ -112,18 +118,41 @@ def read_collection(
         _check_there(place)
         kind = format or kind_of(place)
         data = _read_bytes(place)
+    # # The hash covers the bytes before unpacking, so that users can compare it with their file.
     digest = hashlib.sha256(data).hexdigest()
     rows = read_whole(data, name, kind, sheet=sheet)
     del data
     docs = to_collection(rows, name, text=text, label=label, id=id, want_labels=want_labels)
     docs.sha256 = digest
     if str(path) != "-" and named is not None:
+        # # Messages then name the sheet as the user wrote it.
         docs.name = f"{name}::{named}"
     return docs
 
 
 def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | None = None) -> Rows:
-    """All rows of a table, packed or not; none may be bad. Without ``kind`` (a format's name), its first bytes tell."""
+    """Read all rows of a table; refuse the table if one row is bad.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file, also packed as gzip.
+    name : str
+        Name of the file in messages.
+    kind : str, optional
+        Name of a format; the first bytes decide if omitted.
+    sheet : str, optional
+        Sheet of a workbook.
+
+    Returns
+    -------
+    Rows
+
+    Raises
+    ------
+    DataError
+        The table cannot be read.
+    """
     data = _unzip(data, name)
     kind = kind or sniff_format(data)
     if not data.strip():
@@ -136,12 +165,14 @@ def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | 
 
 
 def _read_text(data: bytes, name: str, kind: str) -> Rows:
+    """Decode and parse a table in a text format."""
     text, encoding, notes = decode(data, name)
     del data
     if not text.strip():
         raise empty_table(name)
     try:
         if kind in ("csv", "tsv"):
+            # # csv and tsv files have titles, separators and quotes to guess.
             head, rows, bad = read_csv(text, name, kind)
             if bad is not None:
                 raise bad
@@ -153,11 +184,13 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
         raise error.refusal(name) from None
     if not records:
         raise empty_table(name)
+    # # Files of annotation tools are nested; tables need flat records.
     tool = find_tool(records)
     records = flatten(records, tool)
     if tool:
         notes.append(f"{name}: read as a file of {TOOLS[tool].title}.")
     names = record_names(records, name)
+    # # Records may lack some keys; their cells are None.
     columns = {key: [record.get(key) for record in records] for key in names}
     return Rows(names, columns, encoding=encoding, notes=notes, tool=tool)
 
@@ -169,12 +202,29 @@ def _read_records(text: str, name: str, kind: str) -> list[dict]:
 
 
 def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None = None) -> dict[str, list]:
-    """All columns of a file, whatever they are called; in csv, tsv and xlsx without the apostrophes of spreadsheets.
+    """Return all columns of a file, without the apostrophes that protect cells from spreadsheets.
 
-    For tables that are not documents, such as answers. A sheet named by ``FILE.xlsx::SHEET`` is read; else ``sheet``
-    where the file is a workbook that has it, and the first sheet otherwise. ``filled`` names a column: where nothing
-    stands in it on that sheet, the first one on which something does is read instead, for people rename sheets and
-    write where they happen to be.
+    The function reads tables that are not documents, such as answers. People rename sheets and fill in any sheet, so
+    ``filled`` selects a sheet with answers.
+
+    Parameters
+    ----------
+    path : str or Path
+        File; ``FILE.xlsx::SHEET`` names a sheet.
+    sheet : str, optional
+        Sheet to read if the workbook has it; otherwise the first sheet is read.
+    filled : str, optional
+        Column that must have a filled cell; without one, the first sheet with such a cell is read instead.
+
+    Returns
+    -------
+    dict of str to list
+        Cells by column.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
     """
     place, named = split_sheet(path)
     _check_there(place)
@@ -184,7 +234,27 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
 def read_columns(
     data: bytes, name: str, kind: str, named: str | None = None, *, sheet: str | None = None, filled: str | None = None
 ) -> dict[str, list]:
-    """As :func:`read_table`, from the bytes of a file; ``named`` is the sheet that a person asked for."""
+    """Return all columns of a file's content, as :func:`read_table` does.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    name : str
+        Name of the file in messages.
+    kind : str
+        Name of the format.
+    named : str, optional
+        Sheet that the user named.
+    sheet, filled : str, optional
+        As for :func:`read_table`.
+
+    Returns
+    -------
+    dict of str to list
+        Cells by column.
+    """
+    # # A sheet that the user named is read even if it is empty.
     if kind != "xlsx" or named is not None:
         rows = read_whole(data, name, kind, sheet=named)
     else:
@@ -193,12 +263,14 @@ def read_columns(
             sheets = each_sheet(lambda number: read_whole(data, name, "xlsx", sheet=number))
             rows = next((other for other in sheets if _has_cells(other, filled)), rows)
     columns = {column: rows.bare(column) for column in rows.names}
-    if rows.tool and "label" in columns:  # what people answered there
+    # # Tables of answers call this column true_label.
+    if rows.tool and "label" in columns:  # the answers of people in another tool
         columns.setdefault("true_label", columns.pop("label"))
     return columns
 
 
 def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
+    """Read a sheet, or the first sheet if the workbook has no such sheet."""
     try:
         return read_whole(data, name, "xlsx", sheet=sheet)
     except DataError as error:
@@ -207,11 +279,24 @@ def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
         return read_whole(data, name, "xlsx")
 
 
-_MOST_SHEETS = 100  # every one costs a look at the whole file, and a file without content calls any sheet empty
+# Most sheets that are tried. Each trial reads the whole file, and an empty file has no last sheet.
+_MOST_SHEETS = 100
 
 
 def each_sheet(read: Callable[[str], Rows], first: int = 1) -> Iterator[Rows]:
-    """The sheets of a workbook that hold anything, in their order; ``read`` takes the number of one."""
+    """Yield the sheets of a workbook that contain documents, in order.
+
+    Parameters
+    ----------
+    read : callable
+        Takes the number of a sheet as str and returns its Rows.
+    first : int
+        Number of the first sheet to read, from 1.
+
+    Yields
+    ------
+    Rows
+    """
     for number in range(first, first + _MOST_SHEETS):
         try:
             yield read(str(number))
@@ -227,10 +312,30 @@ def _has_cells(rows: Rows, column: str) -> bool:
 
 
 def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = None) -> str:
-    """Name of a file's format, by its ending or the one given; ``data``: its content, if it lies elsewhere."""
+    """Return the name of a file's format.
+
+    Parameters
+    ----------
+    path : str or Path
+        File.
+    ending : str, optional
+        Ending to use instead of the file's.
+    data : bytes, optional
+        Content, if it is not in the file ``path``.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    DataError
+        No format has this ending.
+    """
     format = format_of(path if ending is None else f"file{ending}")
     if format is None:
         ending = table_ending(path)
+        # # Text files are folders' documents, except files in fastText's format.
         begins = _begins_with(path, FASTTEXT) if data is None else data.startswith(FASTTEXT)
         if ending == ".txt" and begins:
             return "fasttext"
@@ -244,13 +349,16 @@ def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = No
 
 
 def _begins_with(path: str | Path, mark: bytes) -> bool:
+    """Return whether a file begins with some bytes; False if it cannot be read."""
     with suppress(OSError), open(path, "rb") as file:
         return file.read(len(mark)) == mark
     return False
 
 
 def _check_there(path: Path) -> None:
+    """Refuse a file that does not exist."""
     if not path.exists():
+        # # A missing folder is a more useful message than a missing file.
         near = "" if path.parent.exists() else f" The folder {str(path.parent)!r} does not exist."
         raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file")
 
@@ -284,7 +392,28 @@ def to_collection(
     id: str | None = None,
     want_labels: WantLabels = None,
 ) -> Collection:
-    """The documents of a table; parameters as for :func:`read_collection`."""
+    """Return the documents of a table.
+
+    Parameters
+    ----------
+    rows : Rows
+        The table.
+    name : str
+        Name of the file in messages.
+    text, label, id : optional
+        As for :func:`read_collection`.
+    want_labels : bool or "some", optional
+        As for :func:`read_collection`.
+
+    Returns
+    -------
+    Collection
+
+    Raises
+    ------
+    DataError
+        The table has no rows, no labels or no texts.
+    """
     if not len(rows):
         raise DataError(
             f"{name} has a header ({list_columns(rows.names)}) and no rows; at least one document is expected.",
@@ -293,6 +422,7 @@ def to_collection(
     cells = rows.table()
     roles = resolve_columns(cells, name, text=text, label=label, id=id, want_labels=want_labels)
     labels = rows.labels(roles.label)
+    # # A column may have the right name and no label.
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {roles.label!r} of {name} are empty; "
@@ -306,6 +436,7 @@ def to_collection(
             "nothing to learn from; name another column with --text.",
             code="empty-vocabulary",
         )
+    # # The other columns remain available for breakdowns and output.
     used = {*roles.text, roles.label, roles.id}
     return Collection(
         ids=rows.texts([roles.id]) if roles.id else [str(i + 1) for i in range(len(rows))],
@@ -319,12 +450,13 @@ def to_collection(
     )
 
 
-# A folder of text files
+# -- A folder of text files
 
 
 def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
-    """One document a file; the first sub-folder on the way to it is its label."""
+    """Read a folder with one document per file; the first sub-folder in the path of a file is its label."""
     files = list_files(folder)
+    # # A folder of tables is probably a mistake: the user meant one of the tables.
     tables = [path for path in files if path.parent == folder and path.name != MANIFEST and format_of(path)]
     if tables or not files:
         raise _not_a_file(folder, tables)
@@ -338,13 +470,16 @@ def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
             data = _read_bytes(path)
             text, encoding, _ = decode(data, str(place))
         except DataError as error:
+            # # Folders often contain images and other binary files; they are skipped with a note.
             if error.code not in ("nul-bytes", "bad-encoding"):
                 raise
             skipped.append(str(place))
             continue
+        # # Paths are part of the hash, because they determine ids and labels.
         digest.update(f"{place.as_posix()}\0{hashlib.sha256(data).hexdigest()}\n".encode("utf-8", "surrogateescape"))
         ids.append(mend_surrogates(place.as_posix()))
         texts.append(text)
+        # # Files outside sub-folders have no label.
         labels.append(mend_surrogates(place.parts[0]) if len(place.parts) > 1 else None)
         encodings[encoding] += 1
         progress("reading", done + 1, len(files))

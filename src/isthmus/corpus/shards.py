@@ -1,4 +1,4 @@
-"""Many files as one table that is never held whole: which files, where they are cut, and the rows of one piece."""
+"""Read many files as one table in blocks: find the files, cut them into blocks, and read the rows of a block."""
 
 from __future__ import annotations
 
@@ -35,44 +35,61 @@ from isthmus.corpus.tables import (
 )
 from isthmus.exceptions import DataError
 
-MOST_BYTES = 32 << 20  # of a block, however many rows were asked for
-_HEAD_BYTES = 1 << 20  # what encoding, separator and columns are guessed from
-_CHUNK = 8 << 20
-_SHOWN = 500  # characters of a bad row that are kept
+MOST_BYTES = 32 << 20  # most bytes of a block, for any number of rows
+_HEAD_BYTES = 1 << 20  # bytes that decide about encoding, separator and columns
+_CHUNK = 8 << 20  # bytes per read of a file
+_SHOWN = 500  # characters of a bad row in its report
 _DAMAGE = (OSError, EOFError, zlib.error)
 _NUL = "a NUL byte, which text cannot hold"
 
 
 @dataclass(frozen=True)
 class Shard:
+    """Describe a file of a large table and how to read it."""
+
     path: str
     kind: str
     encoding: str = "utf-8"
     delimiter: str = ","
-    columns: tuple[str, ...] = ()  # of a jsonl file those of its first rows
+    columns: tuple[str, ...] = ()  # of a jsonl file: the columns of its first rows
     start: int = 0  # byte of the unpacked file at which the first record begins
-    quotes: bool = True  # cells may stand between quotation marks
-    tool: str = ""  # jsonl: the labelling tool that wrote it
+    quotes: bool = True  # whether quotation marks may enclose cells
+    tool: str = ""  # jsonl: the annotation tool that wrote the file
 
     @property
     def name(self) -> str:
+        """File name for messages."""
         return shown_name(Path(self.path).name)
 
     @property
     def packed(self) -> bool:
+        """Whether the file is compressed as gzip."""
         return is_packed(self.path)
 
     @property
     def separator(self) -> str | None:
-        """What separates cells where marks may enclose a line break; None where every line is a record."""
+        """Separator of cells if quotation marks may enclose a line break; None if every line is a record."""
         return self.delimiter if self.kind != "jsonl" and self.quotes else None
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of a shard: bytes ``start`` to ``stop`` of its unpacked content, or these rows of a parquet file.
+    """Describe a block of a shard.
 
-    ``first`` records of the shard lie before it, about ``rows`` in it; ``number`` counts over all shards.
+    Attributes
+    ----------
+    shard : Shard
+        The file.
+    start, stop : int
+        First byte of the unpacked content and the byte after the last; rows in a parquet file.
+    rows : int
+        Approximate number of records in the block.
+    first : int
+        Number of records of the shard before the block.
+    number : int
+        Number of the block among the blocks of all shards.
+    unpacked : str or None
+        File with the unpacked content, if there is one.
     """
 
     shard: Shard
@@ -81,14 +98,30 @@ class Block:
     rows: int
     first: int
     number: int = 0
-    unpacked: str | None = None  # a file with the unpacked content, where that was kept
+    unpacked: str | None = None
 
 
-# -- which files -------------------------------------------------------------------------------------------------------
+# -- Find files --------------------------------------------------------------------------------------------------------
 
 
 def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> list[str]:
-    """Files that are named, that a pattern matches or that lie in a folder; each once, in the order of their names."""
+    """Return the files that the user named, without duplicates.
+
+    Parameters
+    ----------
+    sources : path-like or sequence of path-like
+        Files, patterns and folders.
+
+    Returns
+    -------
+    list of str
+        Files of a pattern or a folder are sorted by name.
+
+    Raises
+    ------
+    DataError
+        A source matches no file, or a file cannot be read in blocks.
+    """
     given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
     found: dict[str, None] = {}
     for place in map(Path, given):
@@ -108,6 +141,7 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
         if not files:
             raise DataError(what, code="missing-file")
         found.update(dict.fromkeys(files))
+    # # A user may name a file directly, so the format is checked for all files.
     for path in found:
         if not can_cut(path):
             raise DataError(
@@ -118,14 +152,29 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
     return list(found)
 
 
-# -- where they are cut ------------------------------------------------------------------------------------------------
+# -- Cut files into blocks ---------------------------------------------------------------------------------------------
 
 
 def open_shard(path: str) -> Shard:
-    """How a file is read: encoding, separator and columns, from its first bytes."""
+    """Read the first bytes of a file and return its encoding, separator and columns.
+
+    Parameters
+    ----------
+    path : str
+        File.
+
+    Returns
+    -------
+    Shard
+
+    Raises
+    ------
+    DataError
+        The file is empty or cannot be read in blocks.
+    """
     name = shown_name(Path(path).name)
     format = format_of(path)
-    assert format is not None  # find_shards has looked
+    assert format is not None  # find_shards refuses other formats
     if format.name == "parquet":
         polars = import_optional("polars", f"Reading {name}")
         with _reading(name):
@@ -135,6 +184,7 @@ def open_shard(path: str) -> Shard:
     with _reading(name), _open_bytes(path) as file:
         data = file.read(_HEAD_BYTES)
     cut = len(data) == _HEAD_BYTES
+    # # The last line of the sample may be incomplete.
     if cut and (end := data.rfind(b"\n")) >= 0:
         data = data[: end + 1]
     if not data.strip():
@@ -146,6 +196,7 @@ def open_shard(path: str) -> Shard:
         tool = find_tool(records)
         columns = record_names(flatten(records, tool), name)
         return Shard(str(path), format.name, encoding, "", columns, mark, tool=tool)
+    # # Bad rows are reported when their block is read.
     head, _, _ = read_csv(text, name, format.name, cut=cut)
     above = text[: head.start]
     if above.endswith("\r"):
@@ -165,10 +216,11 @@ def _open_bytes(path: str) -> Any:
 
 
 def _decode_head(head: bytes, name: str) -> tuple[str, str]:
-    """Encoding and text of the first bytes; damaged ones become half characters, their rows are set aside later."""
+    """Return the encoding and the text of the first bytes; damaged bytes become surrogates."""
     try:
         text, encoding, _ = decode(head, name)
     except DataError as error:
+        # # Damage in the first bytes makes single rows bad, not the whole file.
         if error.code not in ("bad-encoding", "nul-bytes") or head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise
         return "utf-8", head.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
@@ -178,10 +230,29 @@ def _decode_head(head: bytes, name: str) -> tuple[str, str]:
 
 
 def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | None = None) -> list[Block]:
-    """The blocks of a file, ``rows`` records each, or fewer where these are very long.
+    """Cut a file into blocks.
 
-    A packed file cannot be read from its middle, so it is written to ``unpacked`` on the way, up to ``limit`` bytes
-    (:func:`isthmus.corpus.limits.disk_limit`).
+    A packed file cannot be read from its middle, so its content is also written to ``unpacked``.
+
+    Parameters
+    ----------
+    path : str
+        File.
+    rows : int
+        Records per block; a block with very long records has fewer.
+    unpacked : str, optional
+        File for the unpacked content.
+    limit : int, optional
+        Limit in bytes, as for :func:`isthmus.corpus.limits.disk_limit`.
+
+    Returns
+    -------
+    list of Block
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or its unpacked size exceeds the limit.
     """
     shard = open_shard(path)
     if shard.kind == "parquet":
@@ -196,10 +267,13 @@ def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | No
 
 
 def _cut_text(shard: Shard, rows: int, unpacked: str | None, limit: int) -> Iterator[Block]:
-    start, first, waiting, known = shard.start, 0, 0, shard.start  # of the block that is open; end of its last record
+    """Yield the blocks of a text file."""
+    # Of the current block: first byte, records before it, its records so far, and the end of the last of these.
+    start, first, waiting, known = shard.start, 0, 0, shard.start
     for ends in _record_ends(shard, unpacked, limit):
         at = 0
         while at < len(ends):
+            # # Very long records end a block early, so that it fits in memory.
             near = int(np.searchsorted(ends, start + MOST_BYTES))
             cut = min(at + rows - waiting - 1, max(near, at))
             if cut >= len(ends):
@@ -215,7 +289,10 @@ def _cut_text(shard: Shard, rows: int, unpacked: str | None, limit: int) -> Iter
 
 
 def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.ndarray]:
-    """Ends of all records in the unpacked content, chunk by chunk; a last record without a line feed ends too."""
+    """Yield the ends of all records in the unpacked content, chunk by chunk.
+
+    A last record without a line feed also ends.
+    """
     from isthmus.corpus._scan import START, scan
 
     state, offset, last = START, 0, shard.start
@@ -240,7 +317,8 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.
 
 @contextmanager
 def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
-    """Writes what a packed file holds to ``place``, which is there only when it is whole."""
+    """Write the unpacked content to a file that appears only when it is complete."""
+    # # The process number in the name prevents two runs from writing to the same file.
     part = f"{place}.{os.getpid()}.part"
 
     def write(chunk: bytes) -> None:
@@ -264,11 +342,26 @@ def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
         raise
 
 
-# -- reading a block ---------------------------------------------------------------------------------------------------
+# -- Read a block ------------------------------------------------------------------------------------------------------
 
 
 def read_block(block: Block) -> Rows:
-    """The rows of a block; those that cannot be read are listed in ``bad``."""
+    """Return the rows of a block.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    Rows
+        ``bad`` lists the rows that cannot be read.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read.
+    """
     shard = block.shard
     if shard.kind == "parquet":
         polars = import_optional("polars", f"Reading {shard.name}")
@@ -293,7 +386,10 @@ def read_block(block: Block) -> Rows:
 
 
 def _read_text(shard: Shard, data: bytes) -> list[list[str]]:
-    """All rows of some bytes, up to the first bad one. A bare carriage return ends a line, as in a whole file."""
+    """Return all rows of some bytes, or raise BadRow at the first bad row.
+
+    A single carriage return ends a line, as in a whole file.
+    """
     try:
         text = data.decode(shard.encoding)
     except UnicodeDecodeError as error:
@@ -305,6 +401,7 @@ def _read_text(shard: Shard, data: bytes) -> list[list[str]]:
 
 
 def _bytes_of(block: Block) -> bytes:
+    """Return the bytes of a block."""
     kept = block.unpacked is not None and os.path.exists(block.unpacked)
     with open(block.unpacked, "rb") if kept else _open_bytes(block.shard.path) as file:  # type: ignore[arg-type]
         file.seek(block.start)
@@ -315,7 +412,7 @@ def _bytes_of(block: Block) -> bytes:
 
 
 def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list[list[str]]:
-    """The rows of a block in which some are bad; those are added to ``bad``."""
+    """Return the good rows of a block, and append the bad rows to ``bad``."""
     rows: list[list[str]] = []
     waiting = _cut_records(data, block.shard)[::-1]
     number = block.first
@@ -329,13 +426,14 @@ def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list[list[st
             rows += _read_text(block.shard, record)
         except BadRow as error:
             swallowed = rest.strip() and block.shard.quotes
-            # A mark that was never closed has swallowed the lines behind it: only the first of them is bad.
+            # An unclosed quotation mark includes the following lines in its cell: only the first line is bad.
             bad.append(_bad_row(block, number, "a quotation mark is not closed" if swallowed else error.why, line))
             waiting += _cut_records(rest, block.shard)[::-1] if swallowed else []
     return rows
 
 
 def _cut_records(data: bytes, shard: Shard) -> list[bytes]:
+    """Return the bytes of each record."""
     from isthmus.corpus._scan import START, scan
 
     ends = [*scan(data, shard.separator, START)[0].tolist(), len(data)]
@@ -343,20 +441,21 @@ def _cut_records(data: bytes, shard: Shard) -> list[bytes]:
 
 
 def _bad_row(block: Block, number: int, why: str, content: bytes) -> dict:
-    """``number`` counts the rows of the file from 1."""
+    """Describe a bad row; ``number`` counts the rows of the file from 1."""
     shown = content.decode("utf-8", "backslashreplace").rstrip("\r\n")[:_SHOWN]
     return {"file": block.shard.path, "row": number, "reason": why, "content": shown}
 
 
 @contextmanager
 def _reading(name: str) -> Iterator[None]:
+    """Turn any failure to read a file into a DataError."""
     try:
         yield
     except (DataError, ImportError, KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except FileNotFoundError:
         raise DataError(f"There is no file {name!r}; check the name.", code="missing-file") from None
-    except BaseException as error:  # a damaged file makes polars panic, which is no Exception
+    except BaseException as error:  # polars reports a damaged file with a panic, which is not an Exception
         if not isinstance(error, _DAMAGE) and not type(error).__module__.startswith(("polars", "pyo3")):
             raise
         why = str(error).split("\n")[0]
@@ -367,16 +466,38 @@ def _reading(name: str) -> Iterator[None]:
         ) from None
 
 
-# -- which columns -----------------------------------------------------------------------------------------------------
+# -- Choose columns ----------------------------------------------------------------------------------------------------
 
 
 def choose_columns(
     blocks: Sequence[Block], *, text: str | Sequence[str] | None, label: str | None, want_labels: bool
 ) -> ColumnRoles:
-    """Columns that were named, or else guessed from the first rows; every shard must have them."""
+    """Return the text and label columns of a large table: named columns, or guesses from the first rows.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        Blocks of all shards.
+    text : str or sequence of str or None
+        Named text columns.
+    label : str or None
+        Named label column.
+    want_labels : bool
+        Whether a label column is required.
+
+    Returns
+    -------
+    ColumnRoles
+
+    Raises
+    ------
+    DataError
+        A shard lacks one of the columns.
+    """
     name = blocks[0].shard.name
     head: dict[str, list] = {column: [] for column in blocks[0].shard.columns}
     for block in blocks:
+        # # The first rows of the first file suffice for a guess.
         if block.shard != blocks[0].shard or len(next(iter(head.values()), ())) >= LOOKED_AT:
             break
         rows = read_block(block)
@@ -391,4 +512,4 @@ def choose_columns(
                     f"{list_columns(shard.columns)}.",
                     code="unknown-column",
                 )
-    return replace(roles, notes=roles.notes[::-1])  # the label first, as the records of such runs have it
+    return replace(roles, notes=roles.notes[::-1])  # the label first, in the order of earlier run records

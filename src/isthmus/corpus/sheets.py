@@ -1,4 +1,4 @@
-"""How a table looks in a workbook: typed cells, a header that stays, filters, widths, drop-down lists, colours."""
+"""Lay out tables in a workbook: typed cells, fixed header, filters, widths, drop-down lists and colours."""
 
 from __future__ import annotations
 
@@ -9,25 +9,39 @@ from typing import Any
 
 from isthmus.corpus.cells import as_text, plain
 
-CHOICES_SHEET = "isthmus_choices"  # hidden; holds the entries of the drop-down lists
-REVIEW_SHEET = "review"
-_WIDEST, _NARROWEST = 60, 8  # characters
-_MEASURED = 200  # rows looked at for the width
+CHOICES_SHEET = "isthmus_choices"  # hidden sheet with the entries of the drop-down lists
+REVIEW_SHEET = "review"  # sheet for documents that a person should read
+_WIDEST, _NARROWEST = 60, 8  # column width in characters
+_MEASURED = 200  # rows that determine the width
 # Written as a number only if it reads back as the same text: no leading zero, no plus, no more digits than are exact.
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{0,9}[1-9])?")
 
 
 @dataclass(frozen=True)
 class Layout:
-    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # entries of a column's drop-down list
-    review: Mapping[str, list] = field(default_factory=dict)  # a second sheet, for a person to fill in
-    title: str = "table"  # of the first sheet
+    """Describe the extras of a workbook that Isthmus writes."""
+
+    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)  # entries of the drop-down list by column
+    review: Mapping[str, list] = field(default_factory=dict)  # columns of a second sheet that a person fills in
+    title: str = "table"  # name of the first sheet
 
 
 def write_sheets(
     book: Any, columns: Mapping[str, list], layout: Layout, write_cell: Callable[[Any, int, int, Any], None]
 ) -> None:
-    """Fill an xlsxwriter workbook; ``write_cell(sheet, row, column, value)`` writes one cell."""
+    """Fill a workbook of xlsxwriter.
+
+    Parameters
+    ----------
+    book : xlsxwriter.Workbook
+        The workbook.
+    columns : mapping of str to list
+        Cells of the first sheet.
+    layout : Layout
+        Extras of the workbook.
+    write_cell : callable
+        ``write_cell(sheet, row, column, value)`` writes one cell.
+    """
     formats = {
         "header": book.add_format({"bold": True, "bottom": 1, "valign": "top"}),
         "text": book.add_format({"text_wrap": True, "valign": "top"}),
@@ -52,6 +66,7 @@ def _write_sheet(
     formats: Mapping[str, Any],
     write_cell: Callable[[Any, int, int, Any], None],
 ) -> None:
+    """Write a sheet with its header, widths and filters."""
     n_rows = len(next(iter(columns.values()), []))
     for j, (name, values) in enumerate(columns.items()):
         sheet.write_string(0, j, str(name), formats["header"])
@@ -68,6 +83,7 @@ def _write_sheet(
 
 
 def _decorate(sheet: Any, names: list[str], n_rows: int, layout: Layout, formats: Mapping[str, Any]) -> None:
+    """Add drop-down lists, and colours for uncertain documents."""
     for place, (name, entries) in enumerate(layout.choices.items()):
         if name in names and entries:
             column = names.index(name)
@@ -96,13 +112,26 @@ def _decorate(sheet: Any, names: list[str], n_rows: int, layout: Layout, formats
 
 
 def _width(name: str, values: list) -> int:
+    """Return the width of a column in characters."""
     longest = max((len(as_text(plain(value))) for value in values[:_MEASURED] if value is not None), default=0)
     return min(_WIDEST, max(_NARROWEST, len(str(name)) + 3, longest + 1))
 
 
 def typed_cells(values: list) -> list:
-    """The column with texts that are numbers turned into numbers, if all its texts are and none would read otherwise.
+    """Return the cells of a column, with text converted to numbers if all texts are numbers.
 
+    Parameters
+    ----------
+    values : list
+        Cells.
+
+    Returns
+    -------
+    list
+        Unchanged if a number would be written differently from its text.
+
+    Examples
+    --------
     >>> typed_cells(["12", "", "3.5"]), typed_cells(["007", "12"])
     ([12, None, 3.5], ['007', '12'])
     """

@@ -1,4 +1,4 @@
-"""What people write beside the documents: labelled words, classes by name, vectors in a column."""
+"""Read the tables that people write next to their documents: labelled words, classes by name and vectors."""
 
 from __future__ import annotations
 
@@ -16,17 +16,34 @@ from isthmus.exceptions import DataError
 if TYPE_CHECKING:
     import numpy as np
 
+# Accepted names of the columns, in lower case.
 _WORD_NAMES = ("word", "words", "term", "token")
 _LABEL_NAMES = ("label", "class", "category")
 _WEIGHT_NAMES = ("weight", "score")
 
 
 def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str, float]]:
-    """Labelled words of a table, as ``word_labels`` takes them: word to {class: weight}.
+    """Return the labelled words of a table.
 
-    The columns are ``word``, ``label`` and optionally ``weight``, 1 where empty; a negative one speaks against the
-    class. The weights of a word with several classes must be below 1, or the file is refused. ``blanks``: pass over
-    words without a label.
+    The columns are ``word``, ``label`` and optionally ``weight``. An empty weight is 1, and a negative weight counts
+    against the class. A word with several classes needs weights below 1.
+
+    Parameters
+    ----------
+    path : str or Path
+        File.
+    blanks : bool
+        Skip words without a label.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Weight by word and class, as ``word_labels`` expects.
+
+    Raises
+    ------
+    DataError
+        A column or a value is missing, or two rows contradict each other.
     """
     name = shown_name(Path(path).name)
     table = read_table(path)
@@ -38,6 +55,7 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
     for row, (word, label) in enumerate(zip(words, labels, strict=True)):
         word = cell_text(word).strip()
         label = cell_text(label).strip()
+        # # Lists of candidate words have empty labels until a person fills them in.
         if not label and (blanks or not word):
             continue
         if not word or not label:
@@ -45,12 +63,14 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
             raise DataError(f"Row {row + 1} of {name} has no {lacks}; give both.", code="bad-word-labels")
         weight = _weight(weights[row] if weights is not None else None, row, name)
         given = read.setdefault(word, {})
+        # # Messages about contradictions name both rows.
         first_line.setdefault(word, row + 1)
         if label in given and given[label] != weight:
             raise _contradiction(
                 word, f"{given[label]:g} and {weight:g} for {label!r}", first_line[word], row + 1, name
             )
         given[label] = weight
+        # # A weight of 1 means that the word proves the class, which cannot hold for two classes.
         full = [other for other, value in given.items() if value >= 1]
         if len(full) > 1:
             raise _contradiction(word, " and ".join(map(repr, full)), first_line[word], row + 1, name)
@@ -60,6 +80,7 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
 
 
 def _column(columns: dict[str, list], names: tuple[str, ...], file: str, *, needed: bool = True) -> Any:
+    """Return the cells of the column with one of some names."""
     for column in columns:
         if column.strip().casefold() in names:
             return columns[column]
@@ -71,9 +92,11 @@ def _column(columns: dict[str, list], names: tuple[str, ...], file: str, *, need
 
 
 def _weight(cell: Any, row: int, name: str) -> float:
+    """Return the weight in a cell; 1 if the cell is empty."""
     text = cell_text(cell).strip()
     if not text:
         return 1.0
+    # # Many languages write decimals with a comma.
     weight = to_float(text.replace(",", "."))
     if weight is None or not math.isfinite(weight) or weight == 0:
         raise DataError(
@@ -85,6 +108,7 @@ def _weight(cell: Any, row: int, name: str) -> float:
 
 
 def _contradiction(word: str, what: str, first: int, second: int, name: str) -> DataError:
+    """Return the error for two rows that contradict each other."""
     return DataError(
         f"Rows {first} and {second} of {name} contradict each other: the word {word!r} has {what}; keep one, or give "
         "both a weight below 1.",
@@ -92,7 +116,7 @@ def _contradiction(word: str, what: str, first: int, second: int, name: str) -> 
     )
 
 
-# -- Classes by name
+# -- Classes given by name
 
 
 _CLASS_NAMES = ("class", "classes", "name", "label", "category")
@@ -100,9 +124,25 @@ _DESCRIPTION_NAMES = ("words", "description", "keywords", "definition")
 
 
 def read_class_table(path: str | Path) -> dict[str, str]:
-    """Classes of a table (column ``class``) and what its columns ``words`` and ``description`` say, '' where nothing.
+    """Return the classes of a table with their descriptions.
 
-    Several rows of one class are joined, so a file may have one word a row.
+    The columns are ``class`` and optionally ``words`` and ``description``. Several rows of one class are joined, so
+    that a file may have one word per row.
+
+    Parameters
+    ----------
+    path : str or Path
+        File.
+
+    Returns
+    -------
+    dict of str to str
+        Description by class; '' without a description.
+
+    Raises
+    ------
+    DataError
+        No class is named, or a description has no class.
     """
     name = shown_name(Path(path).name)
     columns = read_table(path)
@@ -127,19 +167,40 @@ def read_class_table(path: str | Path) -> dict[str, str]:
             )
     if not found:
         raise DataError(f"{name} names no class; give at least one row.", code="empty-file")
+    # # Repeated words would count twice.
     return {label: " ".join(dict.fromkeys(words)) for label, words in found.items()}
 
 
-# -- A column of vectors: lists of numbers, or texts that write them ("[0.1, -2]", "0.1 -2")
+# -- Vectors in a column: lists of numbers, or text such as "[0.1, -2]" or "0.1 -2"
 
 
 def read_vectors(values: Sequence, column: str, name: str) -> np.ndarray:
-    """One row of numbers per cell, all of one length, or a sentence that names the first cell that is not one.
+    """Return the vectors of a column.
 
+    Parameters
+    ----------
+    values : sequence
+        Cells: lists of numbers, or their text.
+    column : str
+        Name of the column in error messages.
+    name : str
+        Name of the file in error messages.
+
+    Returns
+    -------
+    ndarray of float32 of shape (n_cells, n_features)
+
+    Raises
+    ------
+    DataError
+        A cell contains no vector of the common length; the message names the first such cell.
+
+    Examples
+    --------
     >>> read_vectors(["[1, 2]", [3, 4.5]], "vector", "a.csv").tolist()
     [[1.0, 2.0], [3.0, 4.5]]
     """
-    import numpy as np  # here alone: words and classes are read without it
+    import numpy as np  # only this function needs it: words and classes are read without numpy
 
     rows: list[list[float]] = []
     for place, value in enumerate(values, 1):
@@ -155,6 +216,7 @@ def read_vectors(values: Sequence, column: str, name: str) -> np.ndarray:
 
 
 def _numbers(value: Any) -> list[float] | None:
+    """Return the numbers in a cell, or None if it contains anything else."""
     try:
         if isinstance(value, str):
             text = value.strip()

@@ -1,4 +1,4 @@
-"""Write tables by the ending of the file, whole or not at all."""
+"""Write tables in the format of the file's ending, atomically."""
 
 from __future__ import annotations
 
@@ -25,22 +25,33 @@ from isthmus.corpus.formats import is_packed, table_ending, written_format
 from isthmus.corpus.sheets import Layout, write_sheets
 from isthmus.exceptions import DataError, UsageError
 
-# -- Hidden part files: what is being written, beside the place it will take
-# The name says which process of which machine is writing, so that a part left behind by a process that was killed can
-# be told from one that is still growing, and is removed the next time something is written into the folder.
+# -- Hidden part files: data is written to a temporary file next to its destination
+# The name of a part file contains the process and the machine. The next writer can therefore distinguish the files of
+# killed processes, which it removes, from files that are still growing.
 
 
 _PART = re.compile(r"\..{0,20}\.(?P<host>[0-9a-f]{8})-(?P<pid>[0-9]+)-[0-9a-f]{8}\.isthmus-part")
 
 
 def create_part(real: Path) -> Path:
-    """An empty file beside ``real`` that only this process knows, with the mode that ``real`` has or would get."""
+    """Create an empty part file next to its destination.
+
+    Parameters
+    ----------
+    real : Path
+        Destination.
+
+    Returns
+    -------
+    Path
+        The part file; it has the mode of the destination, or the mode of a new file.
+    """
     remove_stale_parts(real.parent)
     name = f".{real.name[:20]}.{this_host()}-{os.getpid()}-{secrets.token_hex(4)}.isthmus-part"
     part = real.parent / name
     mode = _mode_of(real)
-    # A new file gets what the user's mask leaves of 0666, as the system does it for every file. One that replaces
-    # another stays private until it has the other's mode.
+    # A new file gets the mode 0666 minus the user's mask, as usual on the system. A file that replaces another remains
+    # private until it has the mode of that file.
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600))
     if mode is not None:
         with suppress(OSError):
@@ -49,7 +60,18 @@ def create_part(real: Path) -> Path:
 
 
 def remove_stale_parts(folder: Path) -> int:
-    """Remove parts whose process is gone; gives back how many."""
+    """Remove the part files of processes that have ended.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder with part files.
+
+    Returns
+    -------
+    int
+        Number of removed files.
+    """
     removed = 0
     names: list[str] = []
     with suppress(OSError):
@@ -63,12 +85,22 @@ def remove_stale_parts(folder: Path) -> int:
 
 
 def is_device(path: Path) -> bool:
-    """Whether it is a pipe, a socket or a device: written to, never replaced."""
+    """Return whether a path is a pipe, a socket or a device, which cannot be replaced.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    bool
+    """
     mode = _mode_of(path)
     return mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _mode_of(path: Path) -> int | None:
+    """Return the mode of a file, or None if it cannot be read."""
     try:
         return path.stat().st_mode
     except OSError:
@@ -76,23 +108,42 @@ def _mode_of(path: Path) -> int | None:
 
 
 def this_host() -> str:
-    """A short name of this machine that gives nothing away."""
+    """Return a short hash of the machine's name, which reveals nothing about it.
+
+    Returns
+    -------
+    str
+        Eight hexadecimal digits.
+    """
     return hashlib.sha256(platform.node().encode("utf-8", "replace")).hexdigest()[:8]
 
 
 def is_running(pid: int) -> bool:
+    """Return whether a process exists.
+
+    Parameters
+    ----------
+    pid : int
+        Number of the process.
+
+    Returns
+    -------
+    bool
+        True if the system does not answer.
+    """
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True  # somebody else's, or not to be asked: leave it
+        return True  # another user's process, or an invalid number: assume that it is running
     return True
 
 
-_ROW_GROUP = 100_000  # of parquet files that are joined
+_ROW_GROUP = 100_000  # rows per group of a joined parquet file
+# Limits of the format: characters per cell, rows and columns.
 _XLSX_CELL, _XLSX_ROWS, _XLSX_COLUMNS = 32_767, 1_048_576, 16_384
-_XLSX_EXACT = 2**53  # whole numbers beyond this lose digits in a spreadsheet, which knows floats only
+_XLSX_EXACT = 2**53  # largest exact whole number, since spreadsheets store all numbers as floats
 
 
 def write_rows(
@@ -106,34 +157,34 @@ def write_rows(
 ) -> int:
     """Write columns as csv, tsv, jsonl, parquet or xlsx (text formats also with .gz).
 
-    The file appears whole or not at all: rows go to a temporary file beside it, which is renamed at the end.
+    The file appears only when it is complete: a temporary file next to it receives the rows and is renamed at the end.
 
     Parameters
     ----------
     path : str or Path
-        The ending decides the format; ``"-"`` writes csv to standard output.
+        The ending determines the format; ``"-"`` writes csv to standard output.
     columns : mapping of str to list
-        All of one length. None is an empty cell; in csv, lists and objects become JSON.
+        Columns of one length. None is an empty cell; in csv, lists and objects become JSON.
     force : bool
-        Replace a file that exists.
+        Replace an existing file.
     spreadsheet_safe : bool
-        csv and tsv: put ``'`` before cells and column names that begin with ``= + - @`` (also full-width), tab or a
-        line break and are no numbers, so that a spreadsheet shows them instead of running them; readers take it off
-        again. Off by default, because the file then no longer holds the texts exactly; the commands switch it on. In
-        xlsx, texts are always written as text; jsonl and parquet are never changed.
+        In csv and tsv, put ``'`` before cells and column names that a spreadsheet would run as formulas: those that
+        begin with ``= + - @`` (also full-width), a tab or a line break and are no numbers. Readers remove the
+        apostrophe. The default is False, because the file otherwise differs from the texts; the commands use True. In
+        xlsx, texts are always written as text; jsonl and parquet never change.
     stdout : binary file, optional
-        Written to instead of the process's standard output when ``path`` is ``"-"``.
+        File to write instead of the standard output of the process if ``path`` is ``"-"``.
     layout : Layout, optional
-        xlsx: drop-down lists and a sheet for a person to fill in. Other formats have no place for them.
+        Drop-down lists and a sheet for answers in xlsx; other formats ignore it.
 
     Returns
     -------
     int
-        How many cells were changed for the sake of spreadsheets.
+        Number of cells with an added apostrophe.
 
     See Also
     --------
-    isthmus.corpus.read_collection : Reads the file again.
+    isthmus.corpus.read_collection : Reads the file.
 
     Examples
     --------
@@ -172,9 +223,20 @@ def write_rows(
 
 
 def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Sequence[str] = ()) -> dict[str, list]:
-    """All columns of ``table``, then the ``added`` ones; an input column of the same name is kept as ``NAME_input``.
+    """Return all columns of a table and the added columns.
 
-    Of the added columns ``only`` those named are taken, or all where none is.
+    Parameters
+    ----------
+    table : mapping of str to list
+        Input columns. If an added column has the same name, the input column becomes ``NAME_input``.
+    added : mapping of str to list
+        New columns.
+    only : sequence of str
+        Names of the added columns to use; empty for all.
+
+    Returns
+    -------
+    dict of str to list
 
     Examples
     --------
@@ -185,6 +247,7 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Seq
     added = only_columns(added, only)
     joined: dict[str, list] = {}
     for name, values in table.items():
+        # # The user's column remains in the output under another name.
         kept = f"{name}_input" if name in added else name
         while kept != name and (kept in table or kept in added):
             kept += "_"
@@ -193,11 +256,44 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Seq
 
 
 def only_columns(added: Mapping[str, Any], only: Sequence[str]) -> dict[str, Any]:
+    """Return the added columns that the user wants.
+
+    Parameters
+    ----------
+    added : mapping of str to object
+        New columns.
+    only : sequence of str
+        Names of the columns to use; empty for all.
+
+    Returns
+    -------
+    dict of str to object
+    """
     return {name: cells for name, cells in added.items() if not only or name in only}
 
 
 def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, force: bool = False) -> int:
-    """Write JSON lines (also .gz), one record at a time; gives back how many."""
+    """Write JSON lines (also .gz), one record at a time.
+
+    Parameters
+    ----------
+    path : str or Path
+        File.
+    records : iterable of mapping
+        Records.
+    force : bool
+        Replace an existing file.
+
+    Returns
+    -------
+    int
+        Number of records.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
     path = Path(path)
     check_output(path, force=force, table=False)
     with replacing(path, force=force) as out:
@@ -205,9 +301,23 @@ def write_records(path: str | Path, records: Iterable[Mapping[str, Any]], *, for
 
 
 def check_output(path: str | Path, *, force: bool = False, table: bool = True) -> None:
-    """Refuse an output that could not be written: call it before the work, not after.
+    """Refuse an output that cannot be written; call this function before the work starts.
 
-    ``table=False`` leaves the ending alone, for outputs that are no tables (a report, a record of the run).
+    Parameters
+    ----------
+    path : str or Path
+        File, or ``"-"``.
+    force : bool
+        Allow an existing file.
+    table : bool
+        Whether the ending must belong to a table format; False for outputs such as reports.
+
+    Raises
+    ------
+    DataError
+        The file exists or cannot be written.
+    UsageError
+        No table format has this ending.
     """
     if str(path) == "-":
         check_standard_output()
@@ -229,9 +339,21 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
 
 
 def check_table(path: str | Path, columns: Mapping[str, list], *, added: int = 0) -> None:
-    """Refuse a table that the format of ``path`` cannot hold: call it before the work, not after.
+    """Refuse a table that its format cannot store; call this function before the work starts.
 
-    ``added`` columns of short cells will be put beside those given.
+    Parameters
+    ----------
+    path : str or Path
+        File.
+    columns : mapping of str to list
+        Columns of the table.
+    added : int
+        Number of additional columns with short cells.
+
+    Raises
+    ------
+    DataError
+        The table is too large for the format.
     """
     if str(path) != "-" and output_kind(path) == "xlsx":
         _check_xlsx(Path(path).name, columns, added)
@@ -239,13 +361,30 @@ def check_table(path: str | Path, columns: Mapping[str, list], *, added: int = 0
 
 @contextmanager
 def replacing(path: str | Path, *, force: bool = False):
-    """A binary file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    """Open a binary file that replaces ``path`` when the block succeeds and disappears when the block fails.
+
+    Parameters
+    ----------
+    path : str or Path
+        Destination; a ``.gz`` file is compressed.
+    force : bool
+        Replace an existing file.
+
+    Yields
+    ------
+    binary file
+
+    Raises
+    ------
+    DataError
+        The file cannot be written, or it appeared during the work.
+    """
     path = Path(path)
     if is_device(path):
         with path.open("wb") as out:
             yield out
         return
-    real = path.resolve()  # a link stays a link
+    real = path.resolve()  # the destination of a link is replaced, not the link
     part = None
     try:
         try:
@@ -254,11 +393,12 @@ def replacing(path: str | Path, *, force: bool = False):
             raise _unwritable(path, f"{error.strerror}; choose another folder") from None
         with part.open("wb") as raw:
             if is_packed(path):
-                # No name and no time in the header: the same rows give the same bytes.
+                # Without a name and a time in the header, the same rows give the same bytes.
                 with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as out:
                     yield out
             else:
                 yield raw
+        # # Another program may have written the file since check_output.
         if real.exists() and not force:
             raise DataError(f"{str(path)!r} appeared meanwhile; it was not replaced.", code="output-exists")
         os.replace(part, real)
@@ -272,10 +412,27 @@ def replacing(path: str | Path, *, force: bool = False):
 
 
 def _unwritable(path: Path, why: str) -> DataError:
+    """Return the error for an output that cannot be written."""
     return DataError(f"{str(path)!r} cannot be written: {why}.", code="output-unwritable")
 
 
 def output_kind(path: str | Path) -> str:
+    """Return the name of the format in which a file is written.
+
+    Parameters
+    ----------
+    path : str or Path
+        File.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    UsageError
+        The ending belongs to no format that can be written.
+    """
     format = written_format(path)
     if format is not None:
         return format.name
@@ -288,15 +445,29 @@ def output_kind(path: str | Path) -> str:
     )
 
 
-# -- text formats: what a whole file and a part of a large one are written by ------------------------------------------
-# csv is written here rather than by the csv module, which does not quote a lone carriage return in every version.
+# -- Text formats, for whole files and for parts of large files --------------------------------------------------------
+# The csv module does not quote a single carriage return in every version of Python, so it is not used for csv files.
 
 _NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
-_AT_ONCE = 20_000  # rows
+_AT_ONCE = 20_000  # rows that are converted and written in one step
 
 
 def write_body(out: Any, kind: str, columns: Mapping[str, list], guard: FormulaEscaper, *, header: bool = True) -> None:
-    """Write columns as csv, tsv or jsonl into a binary file."""
+    """Write columns as csv, tsv or jsonl to a binary file.
+
+    Parameters
+    ----------
+    out : binary file
+        Destination.
+    kind : {"csv", "tsv", "jsonl"}
+        Format.
+    columns : mapping of str to list
+        Cells by column.
+    guard : FormulaEscaper
+        Protects cells from spreadsheets.
+    header : bool
+        Whether to write the names of the columns.
+    """
     if kind == "jsonl":
         write_lines(out, (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)))
         return
@@ -304,22 +475,49 @@ def write_body(out: Any, kind: str, columns: Mapping[str, list], guard: FormulaE
     if header:
         names = [_csv_cell(str(name), guard) or '""' for name in columns]
         out.write((delimiter.join(names) + "\n").encode("utf-8", "replace"))
-    # "" for an only cell that is empty: a blank line would be no row at all.
+    # An empty cell in the only column is written as "", because readers skip blank lines.
     empty = '""' if len(columns) == 1 else ""
     n_rows = len(next(iter(columns.values()), ()))
     for start in range(0, n_rows, _AT_ONCE):
         cells = [_csv_cells(values[start : start + _AT_ONCE], guard) for values in columns.values()]
         lines = map(delimiter.join, zip(*cells, strict=True))
+        # # Thousands of rows per write are much faster than one row.
         out.write("".join([(line or empty) + "\n" for line in lines]).encode("utf-8", "replace"))
 
 
 def extend_records(records: Iterable[Mapping[str, Any]], added: Mapping[str, list]) -> Iterator[dict[str, Any]]:
-    """Records with further columns; each keeps the fields it has, see :func:`with_columns`."""
+    """Return records with more columns; existing fields remain, see :func:`with_columns`.
+
+    Parameters
+    ----------
+    records : iterable of mapping
+        Records.
+    added : mapping of str to list
+        New columns, one cell per record.
+
+    Yields
+    ------
+    dict of str to object
+    """
     for record, *new in zip(records, *added.values(), strict=True):
         yield with_columns(record, dict(zip(added, new, strict=True)))
 
 
 def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
+    """Write one JSON object per line.
+
+    Parameters
+    ----------
+    out : binary file
+        Destination.
+    records : iterable of mapping
+        Records.
+
+    Returns
+    -------
+    int
+        Number of records.
+    """
     count = 0
     for record in records:
         out.write(json_text(record).encode() + b"\n")
@@ -328,13 +526,13 @@ def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
-    """Cells of a csv file. A column made here has few different values: each is looked at once."""
+    """Return the text of csv cells; convert each distinct value of a column with few values only once."""
     kinds = {*map(type, cells)}
     if kinds == {str} and len(set(cells[:1_000])) > 100:
-        if "".join(cells).isalnum():  # numbers of rows, say: no sign among them that changes a cell
+        if "".join(cells).isalnum():  # letters and digits only: no cell needs quotes or an apostrophe
             return cells
         return [_csv_text(cell, guard) for cell in cells]
-    # 0.0 and -0.0 are one value to a counter and two in a file.
+    # A Counter treats 0.0 and -0.0 as equal, but a file distinguishes them.
     if len(kinds) != 1 or not kinds <= {float, bool, str} or (kinds == {float} and 0.0 in cells):
         return [_csv_cell(cell, guard) for cell in cells]
     written = {}
@@ -344,12 +542,15 @@ def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
         plain = type(cell) is float and 0.0 < cell < math.inf
         written[cell] = str(cell) if plain else _csv_cell(cell, guard)
         changed += (guard.count - before) * times
-    guard.count = changed  # every cell counts, though each value is looked at once
+    guard.count = changed  # each changed cell counts, although each value was converted only once
     return [written[cell] for cell in cells]
 
 
 def _csv_text(text: str, guard: FormulaEscaper) -> str:
-    """What :func:`_csv_cell` makes of a text; one search a sign is several times quicker than one for all of them."""
+    """Return the csv form of a text, as :func:`_csv_cell` does.
+
+    One search per character is several times faster than a search for all characters.
+    """
     if "\0" in text or text.startswith(FORMULA_SIGNS):
         return _csv_cell(text, guard)
     if '"' in text:
@@ -363,7 +564,7 @@ def _csv_cell(value: Any, guard: FormulaEscaper) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     text = json_text(value) if is_structure(value) else guard(value if isinstance(value, str) else as_text(value))
-    # A NUL byte would make the file unreadable for us and others.
+    # Isthmus and other programs could not read a file with a NUL byte.
     text = text.replace("\0", "\ufffd") if "\0" in text else text
     return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
 
@@ -380,25 +581,34 @@ def _save_parquet(out: IO[bytes], columns: Mapping[str, list], name: str) -> Non
 
 
 def join_parquet(parts: Sequence[str | os.PathLike], place: str | os.PathLike) -> None:
-    """Several parquet files as one, block after block; the cuts between them leave no trace."""
+    """Join parquet files to one file with regular row groups.
+
+    Parameters
+    ----------
+    parts : sequence of path-like
+        Files in order.
+    place : path-like
+        Destination.
+    """
     polars = import_optional("polars", f"Writing {Path(place).name}")
     frames = [polars.scan_parquet(part) for part in parts]
     polars.concat(frames, how="vertical_relaxed").sink_parquet(place, row_group_size=_ROW_GROUP, maintain_order=True)
 
 
 def _parquet_column(polars, values: list):
-    """Numbers, texts and dates as they are; what is mixed, structured or too large becomes text."""
+    """Return a column of numbers, texts or dates; convert mixed, nested and very large values to text."""
     values = [whole_text(value) if isinstance(value, str) else plain(value) for value in values]
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return polars.Series(values, dtype=polars.String)
+    # # Columns of numbers remain numbers if no digit is lost.
     if kinds == {int, float} and all(_is_exact(value) for value in values):
         values = [None if value is None else float(value) for value in values]
     elif len(kinds) > 1 or kinds & {list, dict} or (kinds == {int} and not all(map(_fits_in_64_bits, values))):
         return polars.Series([_as_cell_text(value) for value in values], dtype=polars.String)
     try:
         return polars.Series(values)
-    except Exception:  # a kind that polars cannot hold
+    except Exception:  # a type that polars cannot store
         return polars.Series([_as_cell_text(value) for value in values], dtype=polars.String)
 
 
@@ -434,7 +644,7 @@ def _write_xlsx_cell(sheet: Any, row: int, column: int, value: Any) -> None:
         sheet.write_boolean(row, column, value)
     elif isinstance(value, (int, float)) and _is_exact(value):
         sheet.write_number(row, column, value)
-    else:  # never sheet.write(), which would run a text that begins with "=" as a formula
+    else:  # sheet.write() would turn a text that begins with "=" into a formula
         sheet.write_string(row, column, whole_text(_as_cell_text(value) or ""))
 
 
@@ -458,7 +668,7 @@ def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
 
 
 def _sheet_length(value: Any) -> int:
-    """Characters of a cell as spreadsheets count them: those beyond the first plane are two."""
+    """Return the length of a cell as spreadsheets count it: characters beyond U+FFFF count twice."""
     text = value if isinstance(value, str) else (_as_cell_text(value) or "") if is_structure(value) else ""
     if not text and isinstance(value, (bytes, int)):
         text = as_text(value)

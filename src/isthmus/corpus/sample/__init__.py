@@ -1,6 +1,6 @@
-"""The bundled sample: synthetic survey comments of a motorcycle dealer (labelled) and of a car dealer (not).
+"""Load the bundled sample: synthetic survey comments of a motorcycle dealer (labelled) and of a car dealer.
 
-``tools/sample`` in the repository holds the program that wrote the files and the lists it draws from.
+``tools/sample`` in the repository contains the program that wrote the files, and its word lists.
 """
 
 from __future__ import annotations
@@ -10,21 +10,40 @@ from pathlib import Path
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.read import read_collection
 
-SAMPLE_FILES = ("motorcycles.csv", "cars.csv", "later.csv")  # without the true labels of the cars
+SAMPLE_FILES = ("motorcycles.csv", "cars.csv", "later.csv")  # files for users, without the true labels of the cars
 _FOLDER = Path(__file__).parent
 
 
 def sample_file(name: str) -> bytes:
-    """One file of the sample: ``motorcycles.csv``, ``cars.csv``, ``cars_truth.csv`` or ``later.csv``."""
+    """Return the content of a file of the sample.
+
+    Parameters
+    ----------
+    name : str
+        ``motorcycles.csv``, ``cars.csv``, ``cars_truth.csv`` or ``later.csv``.
+
+    Returns
+    -------
+    bytes
+    """
     return (_FOLDER / name).read_bytes()
 
 
 def load_sample() -> tuple[Collection, Collection, dict[str, str]]:
-    """Source comments, target comments, and the target's true categories by id (for scoring only).
+    """Return the comments of both collections and the true categories of the target.
+
+    Returns
+    -------
+    source : Collection
+        Labelled comments about motorcycles.
+    target : Collection
+        Comments about cars.
+    truth : dict of str to str
+        True category by id, for scoring only.
 
     See Also
     --------
-    isthmus.corpus.read_collection : Documents of your own.
+    isthmus.corpus.read_collection : Reads your own documents.
 
     Examples
     --------
