@@ -1,9 +1,9 @@
-"""Show: charts and one self-contained HTML page. Both only draw tables that were computed elsewhere."""
+"""Draw charts and self-contained HTML pages from tables that other packages compute."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Public name -> module. Lazy, so that a sentence about a result loads no chart.
+# Public name -> module. Modules load on first use, so that text output loads no chart library.
 _PUBLIC = {
     "cluster_card": "isthmus.report.cluster_page",
     "label_card": "isthmus.report.page",

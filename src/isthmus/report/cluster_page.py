@@ -1,4 +1,4 @@
-"""The page about a grouping: clusters, what each is aligned with, and what made the match."""
+"""Write the report page of a clustering: clusters, their aligned groups of the source and the shared words."""
 
 from __future__ import annotations
 
@@ -15,30 +15,48 @@ from isthmus.report.page import render_card, write_page
 from isthmus.report.summary import origin_facts
 from isthmus.shift.space import latent_rows, map_places, spread
 
-_QUOTE, _TIP = 260, 120
-_LISTED = 200  # documents in the table under the map
+_QUOTE, _TIP = 260, 120  # characters of an excerpt on a card and in a tooltip
+_LISTED = 200  # documents in the table below the map
 _NAMED = 2  # new groups named in the headline
 
 
 def write_cluster_report(
     result, path, *, force: bool = False, source: Collection | None = None, target: Collection | None = None
 ) -> Path:
-    """Write the page about a grouping.
+    """Write the report page of a clustering.
 
     Parameters
     ----------
     result : GroupingResult
-    path : path of the page
+    path : str or Path
+        Path of the page.
     force : bool
-        Replace a page that exists.
+        Replace an existing page.
     source, target : Collection, optional
-        Where the texts came from; with them the page tells what was read.
+        Collections with the texts; with them the page describes the input files.
+
+    Returns
+    -------
+    Path
     """
     check_output(path, force=force, table=False)
     return write_page("cluster", cluster_facts(result, source, target), path, force=force)
 
 
 def cluster_facts(result, source: Collection | None = None, target: Collection | None = None) -> dict[str, Any]:
+    """Return all data of the page.
+
+    Parameters
+    ----------
+    result : GroupingResult
+        The clustering.
+    source, target : Collection, optional
+        Collections with the texts.
+
+    Returns
+    -------
+    dict of str to object
+    """
     clusters = cluster_cards(result)
     joined = {str(row["aligned_to"]) for row in clusters if row["aligned_to"] is not None}
     groups = [str(name) for name in getattr(result.model, "classes_", [])]
@@ -53,6 +71,21 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
 
 
 def first_screen(result, clusters: list[dict], target: Collection | None = None) -> dict[str, Any]:
+    """Return the data of the top of the page.
+
+    Parameters
+    ----------
+    result : GroupingResult
+        The clustering.
+    clusters : list of dict
+        As :func:`cluster_cards` returns.
+    target : Collection, optional
+        Collection with the clustered texts.
+
+    Returns
+    -------
+    dict of str to object
+    """
     guidance_estimate = result.guidance_estimate
     new = [row for row in clusters if row["aligned_to"] is None]
     return {
@@ -68,11 +101,33 @@ def first_screen(result, clusters: list[dict], target: Collection | None = None)
 
 
 def cluster_card(result) -> str:
+    """Return the card of a clustering for notebooks.
+
+    Parameters
+    ----------
+    result : GroupingResult
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     return render_card("cluster_hero", first_screen(result, cluster_cards(result)))
 
 
 def cluster_cards(result) -> list[dict[str, Any]]:
+    """Return the data of each cluster, new clusters first, then by size.
+
+    Parameters
+    ----------
+    result : GroupingResult
+
+    Returns
+    -------
+    list of dict
+    """
     n = max(1, len(result.texts))
+    # # New clusters come first, because users look for topics that the source does not contain.
     order = sorted(result.clusters(), key=lambda row: (row["aligned_to"] is not None, -row["size"]))
     return [
         {
@@ -87,7 +142,20 @@ def cluster_cards(result) -> list[dict[str, Any]]:
 
 
 def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
-    """The map of target documents, coloured like the cards; None where there is nothing to lay out."""
+    """Return the map of target documents with the colours of the cards.
+
+    Parameters
+    ----------
+    result : GroupingResult
+        The clustering.
+    clusters : list of dict
+        As :func:`cluster_cards` returns.
+
+    Returns
+    -------
+    dict or None
+        None if there are fewer than two clusters or too few words for a map.
+    """
     rows = spread(len(result.texts), figures.MAPPED["target"])
     vectors = latent_rows(result.rows[rows])
     if len(clusters) < 2 or vectors is None:
@@ -95,6 +163,7 @@ def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
     labels = np.asarray(result.labels)[rows]
     places = map_places(vectors, labels.tolist(), range(len(result.names)))
     colour = {row["cluster"]: row["colour"] for row in clusters}
+    # # Coordinates from -1 to 1 become 2 to 98 percent of the map, so that no point touches its edge.
     across, up = 2 + 48 * (places.T + 1)
     points = [
         {"x": round(float(x), 2), "y": round(float(100 - y), 2), "colour": colour[int(cluster)],
@@ -110,8 +179,19 @@ def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
 
 
 def cluster_verdict(clusters: list[dict]) -> str:
-    """The grouping in one line: how many clusters, and what is new.
+    """Summarise the clustering in one line: the number of clusters and the new clusters.
 
+    Parameters
+    ----------
+    clusters : list of dict
+        As :func:`cluster_cards` returns.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
     >>> cluster_verdict([{"aligned_to": None, "name": "tyres", "size": 30}, {"aligned_to": "staff"}])
     '2 clusters, one of them new: “tyres” (30 documents).'
     """
@@ -127,6 +207,19 @@ def cluster_verdict(clusters: list[dict]) -> str:
 
 
 def about(result, target: Collection | None) -> str:
+    """Return the line above the title: the number of documents and of source groups.
+
+    Parameters
+    ----------
+    result : GroupingResult
+        The clustering.
+    target : Collection or None
+        Collection with the clustered texts.
+
+    Returns
+    -------
+    str
+    """
     name = f" of {target.name}" if target is not None and target.name else ""
     groups = len(getattr(result.model, "classes_", []))
     return f"{plural(len(result.texts), 'document')}{name}, guided by {plural(groups, 'group')} of the source."

@@ -1,4 +1,4 @@
-"""The page about a diagnosis: verdict, findings, words."""
+"""Write the report page of a diagnosis: verdict, findings and words."""
 
 from __future__ import annotations
 
@@ -10,20 +10,50 @@ from isthmus.corpus import Collection, check_output
 from isthmus.report.page import write_page
 from isthmus.report.summary import origin_facts, split_findings
 
-_SHOWN = 20
-_EXCERPT = 300
+_SHOWN = 20  # most rows of a table
+_EXCERPT = 300  # characters of a document
 
 
 def write_diagnosis_report(
     result, path, *, force: bool = False, source: Collection | None = None, target: Collection | None = None
 ) -> Path:
-    """Write the page; with the collections it also says what was read, and shows near-duplicates."""
+    """Write the report page of a diagnosis.
+
+    Parameters
+    ----------
+    result : DiagnosisResult
+        The diagnosis.
+    path : str or Path
+        Path of the page.
+    force : bool
+        Replace an existing page.
+    source, target : Collection, optional
+        The collections; with them the page describes the input files and shows near-duplicates.
+
+    Returns
+    -------
+    Path
+    """
     check_output(path, force=force, table=False)
     return write_page("diagnosis", diagnosis_facts(result, source, target), path, force=force)
 
 
 def diagnosis_facts(result, source: Collection | None, target: Collection | None) -> dict[str, Any]:
+    """Return all data of the page.
+
+    Parameters
+    ----------
+    result : DiagnosisResult
+        The diagnosis.
+    source, target : Collection or None
+        The collections.
+
+    Returns
+    -------
+    dict of str to object
+    """
     rows = split_findings(result.findings)
+    # # The first advice becomes the recommendation at the top of the page.
     advice = [row["advice"] for row in rows["findings"] if row["advice"] != "None."]
     names = [docs.name for docs in (source, target) if docs is not None and docs.name]
     return {
@@ -55,13 +85,37 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
 
 
 def pivot_bars(tables: dict[str, list[dict]]) -> list[dict[str, Any]]:
-    """Words of both sides by what they tell about the class."""
+    """Return the shared words that are informative about the class, with bar lengths.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        Tables of the diagnosis.
+
+    Returns
+    -------
+    list of dict
+        At most 20 words.
+    """
     rows = tables.get("pivots", [])[:_SHOWN]
+    # # The longest bar is the most informative word; 1 avoids a division by zero.
     most = max((row["information"] for row in rows), default=1.0) or 1.0
     return [{**row, "length": row["information"] / most} for row in rows]
 
 
 def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
+    """Return the tables of words with their titles.
+
+    Parameters
+    ----------
+    tables : dict of str to list of dict
+        Tables of the diagnosis.
+
+    Returns
+    -------
+    list of dict
+        Only tables that contain words.
+    """
     titles = {
         "pivots": "Pivots: frequent on both sides, and telling",
         "class_shifted_words": "Words that moved",
@@ -79,7 +133,20 @@ def word_tables(tables: dict[str, list[dict]]) -> list[dict]:
 
 
 def doubtful_labels(found: list[dict], source: Collection | None) -> list[dict]:
-    """Source labels that are probably wrong, with id and text where the collection is at hand."""
+    """Return source labels that are probably wrong.
+
+    Parameters
+    ----------
+    found : list of dict
+        Rows of the diagnosis.
+    source : Collection or None
+        The source; with it, rows have the id and the text.
+
+    Returns
+    -------
+    list of dict
+        At most 20 rows.
+    """
     rows = []
     for row in found[:_SHOWN]:
         shown = {**row, "document": str(row["document"]), "text": ""}
@@ -91,11 +158,25 @@ def doubtful_labels(found: list[dict], source: Collection | None) -> list[dict]:
 
 
 def _excerpt(text: str) -> str:
+    """Return the beginning of a text."""
     return text[:_EXCERPT] + "…" * (len(text) > _EXCERPT)
 
 
 def repeats(found: list[dict], source: Collection | None, target: Collection | None) -> list[dict]:
-    """Near-duplicates, with ids and texts where the collections are at hand."""
+    """Return near-duplicates of the two collections.
+
+    Parameters
+    ----------
+    found : list of dict
+        Rows of the diagnosis.
+    source, target : Collection or None
+        The collections; with them, rows have ids and texts.
+
+    Returns
+    -------
+    list of dict
+        At most 20 rows.
+    """
     rows = []
     for row in found[:_SHOWN]:
         shown = {"source": str(row["source"] + 1), "target": str(row["target"] + 1), "share": row["share"], "text": ""}

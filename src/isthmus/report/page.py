@@ -1,4 +1,7 @@
-"""The page: numbers in a plain dict → template → one HTML file that needs no network and runs one known script."""
+"""Render a report: fill a template with plain values and write one HTML file that needs no network.
+
+The page runs only its own script.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report.hero import hero_facts
 from isthmus.report.listing import as_json, lang_attribute
 
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # no part of a page; from texts and labels
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of texts; HTML forbids them
 _TEMPLATES = resources.files("isthmus.report") / "templates"
 _TEMPLATE = re.compile(r"^\{# === (\w+) #\}\n", re.MULTILINE)
 
@@ -32,20 +35,25 @@ def write_label_report(
     files: Mapping[str, str] | None = None,
     by: tuple[str, list] | None = None,
 ) -> Path:
-    """Write the page about a labelling.
+    """Write the report page of a label result.
 
     Parameters
     ----------
     result : LabelResult
-    path : path of the page
+    path : str or Path
+        Path of the page.
     force : bool
-        Replace a page that exists.
+        Replace an existing page.
     source, target : Collection, optional
-        Where the texts came from; made from the result's texts if omitted.
-    files : mapping, optional
-        Names of the files of this run, for the commands on the page: ``table`` (the labelled table), ``saved``.
+        Collections with the texts; created from the result's texts if omitted.
+    files : mapping of str to str, optional
+        Files of this run, for the commands on the page: ``table`` (the labelled table) and ``saved``.
     by : (str, list), optional
-        Name and values of a column of the target by which the labels are broken down.
+        Name and values of a column of the target; the page breaks the labels down by it.
+
+    Returns
+    -------
+    Path
     """
     from isthmus.report.summary import label_summary
 
@@ -57,11 +65,38 @@ def write_label_report(
 
 
 def label_card(result) -> str:
+    """Return the card of a label result for notebooks.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     return render_card("hero", {"hero": hero_facts(result)})
 
 
 def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) -> Path:
-    """Fill a template and write it, whole or not at all."""
+    """Fill a template and write the page atomically.
+
+    Parameters
+    ----------
+    template : str
+        Name of the template.
+    facts : mapping of str to object
+        Data of the page.
+    path : str or Path
+        Path of the page.
+    force : bool
+        Replace an existing page.
+
+    Returns
+    -------
+    Path
+    """
     page = render(template, facts)
     with replacing(path, force=force) as out:
         out.write(page.encode("utf-8", "replace"))
@@ -69,9 +104,25 @@ def write_page(template: str, facts: Mapping[str, Any], path, *, force: bool) ->
 
 
 def render(template: str, facts: Mapping[str, Any]) -> str:
-    """Fill a template: all data is escaped, and the policy names the page's own code by hash."""
+    """Fill a template.
+
+    All data are escaped. The content security policy allows only the page's own script and style, by their hashes.
+
+    Parameters
+    ----------
+    template : str
+        Name of the template.
+    facts : mapping of str to object
+        Data of the page.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     style, script = report_style(), read_part("script.js")
     markup = import_optional("markupsafe", "A report").Markup
+    # # Texts of users cannot run scripts, even if the escaping had a gap.
     policy = (
         f"default-src 'none'; script-src '{code_hash(script)}'; style-src '{code_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -81,30 +132,83 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
         .get_template(template)
         .render({**facts, "style": markup(style), "script": markup(script), "policy": markup(policy)})
     )
+    # # After rendering, so that no value escapes the replacement.
     return _CONTROL.sub("\ufffd", page)
 
 
 def render_card(part: str, facts: Mapping[str, Any]) -> str:
+    """Fill the template of a card.
+
+    Parameters
+    ----------
+    part : str
+        Name of the template.
+    facts : mapping of str to object
+        Data of the card.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
     return _CONTROL.sub("\ufffd", frame(_kept_environment().get_template(part).render(facts)))
 
 
 def report_style() -> str:
+    """Return the style sheet of a report.
+
+    Returns
+    -------
+    str
+        CSS.
+    """
     return shared_style() + read_part("style.css")
 
 
 @cache
 def read_part(name: str) -> str:
+    """Return the content of a file in the folder of templates.
+
+    Parameters
+    ----------
+    name : str
+        File name.
+
+    Returns
+    -------
+    str
+    """
     return (_TEMPLATES / name).read_text("utf-8")
 
 
 def read_templates(file: Any) -> dict[str, str]:
-    """The templates of a file by name; each begins below a line that names it."""
+    """Return the templates in a file by name.
+
+    Parameters
+    ----------
+    file : path-like
+        File in which a line with its name precedes each template.
+
+    Returns
+    -------
+    dict of str to str
+    """
     pieces = _TEMPLATE.split(file.read_text("utf-8"))[1:]
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 
 
 def make_environment(more: Any = None) -> Any:
-    """The templates with their filters; those of a further file come on top."""
+    """Return the environment of jinja with all templates and filters.
+
+    Parameters
+    ----------
+    more : path-like, optional
+        File with more templates; they replace templates with the same name.
+
+    Returns
+    -------
+    jinja2.Environment
+    """
     jinja2 = import_optional("jinja2", "A report")
     markup = import_optional("markupsafe", "A report").Markup
     templates = read_templates(_TEMPLATES / "pages.html.j2") | (read_templates(more) if more else {})
@@ -116,17 +220,28 @@ def make_environment(more: Any = None) -> Any:
     environment.filters["plural"] = plural
     environment.filters["lang"] = lang_attribute
     environment.filters["points"] = points
-    # Escaped by hand: nothing in it can end the script element it stands in.
+    # as_json escapes the data, so that no text in it can end the script element.
     environment.filters["script_data"] = lambda content: markup(as_json(content))
     environment.filters["w"] = lambda share: f"{100 * max(0.0, min(1.0, share)):.2f}"
-    environment.globals["parts"] = environment.get_template("parts").module  # macros of every page
+    environment.globals["parts"] = environment.get_template("parts").module  # macros that every page uses
     return environment
 
 
-_kept_environment = cache(make_environment)  # compiling the templates takes longer than filling them
+_kept_environment = cache(make_environment)  # cached, because the compilation of templates takes longer than a page
 
 
 def points(change: float) -> str:
+    """Return a change of a share in percentage points.
+
+    Parameters
+    ----------
+    change : float
+        Difference of two shares.
+
+    Returns
+    -------
+    str
+    """
     n = round(100 * change)
     if not n:
         return "as in the source"
@@ -134,4 +249,15 @@ def points(change: float) -> str:
 
 
 def code_hash(code: str) -> str:
+    """Return the hash of a script or style for the content security policy.
+
+    Parameters
+    ----------
+    code : str
+        The code.
+
+    Returns
+    -------
+    str
+    """
     return "sha256-" + base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""Single pictures of a labelling for notebooks: ``result.plot.shares()``. Each draws a table of its page."""
+"""Draw single charts of a label result for notebooks, such as ``result.plot.shares()``."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ _SIDES = ["source", "target"]
 
 
 class LabelPlots:
-    """Pictures of one labelling, as altair charts (extra ``app``).
+    """Draw the tables of a label result as altair charts (extra ``app``).
 
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+
+    Examples
+    --------
     >>> import isthmus
     >>> result = isthmus.label(["kind staff", "fast bike"] * 5, ["a", "b"] * 5, ["staff bike", "bike"], method="nbc")
     >>> result.plot
@@ -23,14 +30,21 @@ class LabelPlots:
     """
 
     def __init__(self, result):
+        """Store the result."""
         self._result = result
 
     def __repr__(self) -> str:
+        """List the charts."""
         names = sorted(name for name in vars(type(self)) if not name.startswith("_"))
         return f"LabelPlots: {', '.join(names)}"
 
     def shares(self) -> Any:
-        """Has the mix of classes changed? Shares of the source and of the target's labels."""
+        """Draw the class proportions of the source and of the target's labels.
+
+        Returns
+        -------
+        altair.Chart
+        """
         table = [
             {"class": row["class"], "collection": side, "share": round(row[f"{side}_share"], 4)}
             for row in class_table(self._result)
@@ -44,7 +58,12 @@ class LabelPlots:
         return draw(table, spec)
 
     def confidence(self) -> Any:
-        """How sure are the labels? Documents by confidence, accepted and to be read."""
+        """Draw the number of accepted documents and of documents to read by confidence.
+
+        Returns
+        -------
+        altair.Chart
+        """
         table = [
             {"confidence": row["name"], "documents": row[kind], "kind": said}
             for row in confidence_bins(self._result)
@@ -55,7 +74,12 @@ class LabelPlots:
         return draw(table, spec)
 
     def reading(self) -> Any:
-        """How much reading for how few errors?"""
+        """Draw the share of wrong labels that remain, by the share of documents that a person reads.
+
+        Returns
+        -------
+        altair.Chart
+        """
         spec = {
             "kind": "line", "x": "read", "y": "error", "points": False, "x_format": "~%", "y_format": "~%",
             "x_title": "share of documents read, least sure first", "y_title": "wrong among the others",
@@ -64,7 +88,12 @@ class LabelPlots:
         return draw(reading_rows(self._result), spec)
 
     def moved_words(self) -> Any:
-        """Which words came and went? Shares of documents that hold them, in the source and in the target."""
+        """Draw the words whose frequency differs most: the share of documents with each word in both collections.
+
+        Returns
+        -------
+        altair.Chart
+        """
         table = [
             {"word": row["word"], "collection": side, "share": sign * row[side]}
             for row in moved_words(Words(self._result).space)
@@ -79,7 +108,12 @@ class LabelPlots:
         return draw(table, spec)
 
     def map(self) -> Any:
-        """Where do the documents lie? Both collections in the plane, coloured by label."""
+        """Draw a map of the documents in both collections, coloured by label.
+
+        Returns
+        -------
+        altair.Chart
+        """
         names = [str(name) for name in self._result.classes.tolist()]
         points = Words(self._result).map()
         table = [
