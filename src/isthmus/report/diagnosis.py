@@ -21,7 +21,7 @@ def write_diagnosis_report(
 
     Parameters
     ----------
-    result : DiagnosisResult
+    result : Diagnosis
         The diagnosis.
     path : str or Path
         Path of the page.
@@ -43,7 +43,7 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
 
     Parameters
     ----------
-    result : DiagnosisResult
+    result : Diagnosis
         The diagnosis.
     source, target : Collection or None
         The collections.
