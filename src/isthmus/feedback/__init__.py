@@ -1,4 +1,4 @@
-"""Answers of a person: what to ask next, learning from answers, renaming classes, what answers say about accuracy."""
+"""Learn from answers of annotators: select questions, correct the labels, rename classes, and estimate the accuracy."""
 
 from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, outlook
 from isthmus.feedback.answers import Answers

@@ -1,4 +1,4 @@
-"""What answers say about accuracy: how many labels are right now, and what more answers would bring."""
+"""Estimate from answers how many labels are right now, and how much more answers would improve them."""
 
 from __future__ import annotations
 
@@ -13,21 +13,32 @@ from isthmus.feedback.correction import Correction, make_folds, widen_vote
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
-RATE = 0.9
-FEWEST = 30  # answers drawn at random from which they alone are believed
-BANDS = 5  # of confidence, for answers that were not drawn at random
-BELIEF = 5.0  # a band's mean confidence counts as much as so many answers
-OFF = 0.02  # standard error of answers of any kind beyond chance; how it was set: docs/measured/listen.md
+RATE = 0.9  # probability that an interval contains the true value
+FEWEST = 30  # answers drawn at random, from which they alone determine the estimate
+BANDS = 5  # bands of confidence for answers that were not drawn at random
+BELIEF = 5.0  # answers; weight of a band's mean confidence in the band's accuracy
+# standard error of answers of any kind in addition to the sampling error; fitted as docs/measured/listen.md describes
+OFF = 0.02
 HALF = 25.0  # answers at which the curve log(1 + n / HALF) has risen by log 2
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """Share of right labels to expect; ``low`` to ``high`` should hold it in ``rate`` of all cases.
+    """Expected share of right labels.
 
-    ``basis`` says what it rests on: "random" (answers drawn at random, held out) or "weighted" (answers of any kind,
-    held out and weighted so that doubtful documents count as often as they occur). ``answers`` says how many.
-    ``outside_groups`` is the share among documents of no new group, where there is such a group.
+    Attributes
+    ----------
+    estimate : float
+    low, high : float
+        Interval that should contain the true share in ``rate`` of all cases.
+    basis : str
+        Evidence: "random" (held-out answers drawn at random) or "weighted" (held-out answers of any kind, weighted so
+        that uncertain documents count as often as they occur).
+    answers : int
+        Number of answers behind the estimate.
+    rate : float
+    outside_groups : float or None
+        Share of right labels among documents of no new group, if there are new groups.
     """
 
     estimate: float
@@ -49,18 +60,35 @@ def expect_accuracy(
     in_groups: np.ndarray | None = None,
     answered_in_groups: np.ndarray | None = None,
 ) -> Expectation:
-    """Accuracy of all labels after answers were learned from.
+    """Estimate the accuracy of all labels after answers were learned.
 
-    Answered documents count as right. For the others: the share of answers drawn at random that a correction which had
-    not seen them got right, if there are at least 30 of those. Else answers of every kind are put into five bands of
-    confidence; a band's accuracy is its share of right ones (with its mean confidence thrown in as five answers), and
-    bands count by how many documents lie in them: answers to doubtful documents alone teach nothing wrong about the
-    sure ones.
+    Answered documents count as right. For the other documents, the estimate uses held-out answers, which the correction
+    had not learned. With at least 30 answers drawn at random, it is their share of right labels. Otherwise answers of
+    every kind are divided into five bands of confidence. The accuracy of a band is its share of right answers, with the
+    band's mean confidence as five more answers. Bands are weighted by the number of documents in them. Answers to
+    uncertain documents therefore do not lower the estimate for confident documents.
 
-    ``right`` is about held-out labels. ``confidence`` and ``in_groups`` are of documents that were not answered: those
-    in no new group, and those in one that no answer settled, which are a band of their own. ``population`` counts all
-    documents.
+    Parameters
+    ----------
+    right : ndarray of bool, shape (n_answers,)
+        Whether the held-out label of each answered document is right.
+    drawn_at_random : ndarray of bool, shape (n_answers,)
+    held_out_confidence : ndarray of shape (n_answers,)
+    confidence : ndarray of shape (n_open,)
+        Confidences of the documents without an answer that are in no new group.
+    population : int
+        Number of all documents.
+    in_groups : ndarray of shape (n_open_in_groups,), optional
+        Confidences of the documents without an answer in new groups; they are one band of their own.
+    answered_in_groups : ndarray of bool, shape (n_answers,), optional
+        Answered documents of that band.
 
+    Returns
+    -------
+    Expectation
+
+    Examples
+    --------
     >>> right = np.array([True] * 45 + [False] * 15)
     >>> found = expect_accuracy(right, np.ones(60, dtype=bool), np.full(60, 0.9), np.full(940, 0.9), 1000)
     >>> found.basis, round(found.estimate, 3)  # (60 + 0.75 * 940) / 1000
@@ -73,7 +101,8 @@ def expect_accuracy(
         counted = right[drawn_at_random]
         basis, share, n = "random", float(counted.mean()), len(counted)
         outside = share
-        # The others are few, too: their own share is off by chance, and by what goes beyond chance.
+        # If few documents are open, their own share varies by chance, too; hence the smaller effective sample. OFF
+        # covers errors that do not decrease with the number of answers.
         low, high = wilson_ends(share, 1 / (1 / n + 1 / max(1, open_)), z)
         low = max(0.0, share - hypot(share - low, z * OFF))
         high = min(1.0, share + hypot(high - share, z * OFF))
@@ -97,7 +126,7 @@ def expect_accuracy(
 def _weighted_share(
     right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS
 ) -> tuple[float, float]:
-    """Post-stratified accuracy and its standard error."""
+    """Return the post-stratified accuracy and its standard error."""
     if not len(confidence):
         return 1.0, 0.0
     band, own = _in_bands(held_out, confidence, bands)
@@ -118,23 +147,37 @@ def _in_bands(held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS) 
 
 @dataclass(frozen=True)
 class Outlook:
-    """What more answers would bring: ``gain`` ± ``margin`` points of accuracy for ``answers`` more."""
+    """Expected gain of accuracy from more answers, in shares of all labels."""
 
     answers: int
     gain: float
     margin: float
 
     def __str__(self) -> str:
+        """Return the forecast as a sentence."""
         return f"{self.answers} more answers: {100 * self.gain:+.0f} ± {100 * self.margin:.0f} points"
 
 
 def right_by_size(
     rows: Any, vote: np.ndarray, codes: np.ndarray, correction: Correction, random_state: int | None = 0
 ) -> dict[int, np.ndarray]:
-    """Whether each answer was right while it was held out (1 or 0), by the number of answers learned from.
+    """Measure held-out answers after training on different numbers of answers.
 
-    The vote alone is the entry at 0. Each further one measures every answer once, by a correction that learned from a
-    part of the others.
+    Parameters
+    ----------
+    rows : CSR matrix or ndarray of shape (n_answers, n_features)
+    vote : ndarray of shape (n_answers, n_vote_classes)
+    codes : ndarray of int, shape (n_answers,)
+        The answers.
+    correction : Correction
+        Provides the settings of the fits.
+    random_state : int or None
+
+    Returns
+    -------
+    dict of int to ndarray of shape (n_answers,)
+        1 for a right held-out label, by number of training answers. Entry 0 measures the vote. For every other entry,
+        each answer is predicted once by a correction that was trained on a part of the other answers.
     """
     offset = centred_logs(widen_vote(vote, correction.new_shares, correction.doubt))
     best = max(correction.table, key=lambda row: row["weight"])
@@ -156,16 +199,37 @@ def right_by_size(
 
 
 def band_weights(held_out: np.ndarray, confidence: np.ndarray) -> np.ndarray:
-    """What each answer stands for: its band's share of all documents, divided among the answers of the band.
+    """Return the weight of each answer: its band's share of all documents, divided by the band's number of answers.
 
-    Nothing is known of bands without an answer: they count for nothing.
+    Bands without an answer have no weight, because nothing is known about them.
+
+    Parameters
+    ----------
+    held_out : ndarray of shape (n_answers,)
+        Held-out confidence of each answer.
+    confidence : ndarray of shape (n_documents,)
+
+    Returns
+    -------
+    ndarray of shape (n_answers,)
     """
     band, own = _in_bands(held_out, confidence)
     return np.array([np.mean(band == number) / np.sum(own == number) for number in own])
 
 
 def learning_curve(right_by_size: dict[int, np.ndarray], weights: np.ndarray | None = None) -> list[dict[str, float]]:
-    """Share right while held out, by the number of answers learned from: ``answers``, ``right``, ``margin``."""
+    """Return the share of right held-out answers by number of training answers.
+
+    Parameters
+    ----------
+    right_by_size : dict of int to ndarray of shape (n_answers,)
+    weights : ndarray of shape (n_answers,), optional
+
+    Returns
+    -------
+    list of dict
+        ``answers``, ``right``, ``margin`` (half the width of the interval).
+    """
     rows = []
     for size, hits in sorted(right_by_size.items()):
         part = np.full(len(hits), 1 / len(hits)) if weights is None else weights / max(float(weights.sum()), 1e-12)
@@ -178,12 +242,27 @@ def learning_curve(right_by_size: dict[int, np.ndarray], weights: np.ndarray | N
 def outlook(
     right_by_size: dict[int, np.ndarray], n_answers: int, more: int, weights: np.ndarray | None = None
 ) -> Outlook:
-    """Gain to expect of ``more`` answers, from a curve accuracy = a + b · log(1 + answers / 25).
+    """Forecast the gain of ``more`` answers by a curve accuracy = a + b · log(1 + answers / 25).
 
-    b is fitted answer by answer (each was right or wrong at every size) and averaged, or summed up with ``weights``
-    (:func:`band_weights`), so its standard error comes from the answers themselves. A falling curve is chance, or too
-    few answers: the gain is then 0.
+    b is fitted for each answer, which was right or wrong at every size, and averaged (or summed with ``weights``). Its
+    standard error therefore comes from the answers themselves. A falling curve is due to chance or too few answers: the
+    gain is then 0.
 
+    Parameters
+    ----------
+    right_by_size : dict of int to ndarray of shape (n_answers,)
+        Result of :func:`right_by_size`.
+    n_answers, more : int
+        Present and additional answers.
+    weights : ndarray of shape (n_answers,), optional
+        Result of :func:`band_weights`.
+
+    Returns
+    -------
+    Outlook
+
+    Examples
+    --------
     >>> right = {0: np.zeros(50), 25: np.ones(50)}  # b = 1 / log 2
     >>> round(outlook(right, 25, 25).gain, 3)  # log(75 / 50) / log 2
     0.585

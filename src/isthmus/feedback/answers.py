@@ -1,4 +1,4 @@
-"""Answers of a person: which documents, what they are, how they were drawn, who said so."""
+"""Store answers of annotators: the documents, their classes, how they were selected, and who answered."""
 
 from __future__ import annotations
 
@@ -15,31 +15,49 @@ import numpy as np
 from isthmus.corpus.decode import shown_name
 
 RANDOM, ASKED, PICKED, GROUP = "random", "asked", "picked", "group"
-READ = (RANDOM, ASKED, PICKED)  # how documents come to be read; those of a group got its class unread
+READ = (RANDOM, ASKED, PICKED)  # ways in which documents come to be read; documents of a group got its class unread
 DRAWN = (*READ, GROUP)
-_COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "batch": "batch"}  # of one answer, of all
+# names of the fields of one answer, and of the lists of all answers
+_COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "batch": "batch"}
 
 
 @dataclass(frozen=True)
 class Answers:
-    """What a person said about documents of the target.
+    """Answers of annotators about documents and words of the target.
 
-    The first five lists have one entry per answered document.
+    Attributes
+    ----------
+    rows : list of int
+        Answered documents, numbered from 0.
+    labels : list
+        Their classes.
+    drawn : list of str
+        How each document was selected: "random" (by ``sample``; only these estimate the accuracy directly), "asked" (by
+        ``ask``), "picked" (in any other way, for example to correct a suspicious label), or "group" (it got a class
+        with its whole group, unread).
+    by : list of str
+        Annotator of each answer, '' if not given.
+    batch : list of str
+        Name of the table of each answer.
+    blank : list of int
+        Documents that were asked about and left blank; asked again only when nothing else is left.
+    words : dict
+        Labels of words.
+    origins : dict of str to str
+        Digest of the folder of each table that was a file, which distinguishes files with the same name.
+    replaced : list of dict
+        Earlier answers to documents that were answered again, oldest first. They become valid again if the later answer
+        is undone.
+    word_log : list of tuple
+        Every labelled word, its label and its table, in order.
+    blank_in : dict of str to list of int
+        Documents left blank, by name of the table.
+    weighed : list of dict
+        Answers that are weighted by the reliability of their annotator (``row``, ``label``, ``drawn``, ``by``,
+        ``batch``): those of a machine, and all answers to documents that several annotators answered in one table.
 
-    - ``rows``: numbered from 0.
-    - ``drawn``: "random" (by ``sample``: these alone estimate accuracy directly), "asked" (by ``ask``), "picked" (any
-      other way, such as a correction of a label that looked wrong), or "group" (got a class with its whole group,
-      unread).
-    - ``by``: who said so, '' where not given. ``batch``: name of the table the answer came in.
-    - ``blank``: documents that were asked and left blank; asked again only when nothing else is left. ``blank_in``: the
-      same by name of the table.
-    - ``words``: what was said about each word. ``word_log``: every labelled word, its label and its table, in order.
-    - ``origins``: by name of a table that was a file, a digest of where it lay, which tells files of one name apart.
-    - ``replaced``: earlier answers to documents that were answered again, oldest first; they hold again once the later
-      one is taken back.
-    - ``weighed``: answers that count for what their hand is worth (``row``, ``label``, ``drawn``, ``by``, ``batch``):
-      those of a machine, and all answers to documents that several hands answered in one table.
-
+    Examples
+    --------
     >>> first = Answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"])
     >>> both = first.plus(Answers([1], ["a"], ["picked"], ["Kim"], ["two"]))
     >>> both.labels, both.by
@@ -62,23 +80,27 @@ class Answers:
     weighed: list[dict[str, Any]] = field(default_factory=list)
 
     def __len__(self) -> int:
+        """Return the number of answered documents."""
         return len(self.rows)
 
     @property
     def says_something(self) -> bool:
+        """Whether there is an answer about a document or a word."""
         return bool(self.rows or self.words or self.weighed)
 
     @property
     def at_random(self) -> np.ndarray:
+        """Mask of the answers to documents drawn at random."""
         return np.array([kind == RANDOM for kind in self.drawn], dtype=bool)
 
     @property
     def read(self) -> Answers:
-        """The answers to documents that somebody read: all but those of whole groups."""
+        """The answers to documents that an annotator read, without those of whole groups."""
         return self.with_entries(entry for entry in self.entries if entry["drawn"] != GROUP)
 
     @property
     def batches(self) -> list[str]:
+        """Names of all tables."""
         earlier = [entry["batch"] for entry in self.replaced]
         words = [batch for _, _, batch in self.word_log]
         weighed = [entry["batch"] for entry in self.weighed]
@@ -86,17 +108,37 @@ class Answers:
 
     @property
     def settled_together(self) -> set[int]:
-        """Documents whose answer is what all hands of one table said: it stands in their name and their table."""
+        """Documents whose answer all annotators of one table gave, under their names and the name of the table."""
         said = {(entry["row"], entry["by"], entry["batch"]) for entry in self.weighed}
         return {entry["row"] for entry in self.entries if (entry["row"], entry["by"], entry["batch"]) in said}
 
     def name_of(self, path: str | PathLike) -> str:
-        """A name for the table in this file: the file's, with as much of its folder as tells it from others."""
+        """Return a name for the table in a file: the file's name, with the folders that distinguish it from others.
+
+        Parameters
+        ----------
+        path : str or PathLike
+
+        Returns
+        -------
+        str
+        """
         parts, origin = Path(abspath(path)).parts, origin_of(path)
         names = [shown_name("/".join(parts[-length:])) for length in range(1, len(parts) + 1)]
         return next((name for name in names if self.origins.get(name, origin) == origin), names[-1])
 
     def find_batch(self, given: str | PathLike) -> str | None:
+        """Return the name of a table, given its name or its file.
+
+        Parameters
+        ----------
+        given : str or PathLike
+
+        Returns
+        -------
+        str or None
+            None if no answers came in this table.
+        """
         origin = origin_of(given)
         names = dict.fromkeys(self.batches)
         came = [name for name in names if self.origins.get(name) == origin]
@@ -104,9 +146,16 @@ class Answers:
         return next(iter([*came, *called]), None)
 
     def plus(self, later: Answers) -> Answers:
-        """Both together; where both speak of a document, the later answer holds.
+        """Return both collections of answers together; the later answer to a document replaces the earlier one.
 
-        A document drawn at random stays so, whatever is said about it later.
+        Parameters
+        ----------
+        later : Answers
+            A document drawn at random keeps this attribute, except if its whole group gets a class.
+
+        Returns
+        -------
+        Answers
         """
         new = set(later.rows)
         was_random = {entry["row"] for entry in self.entries if entry["drawn"] == RANDOM}
@@ -131,11 +180,21 @@ class Answers:
         )
 
     def without(self, batch: str) -> Answers:
-        """All but what came in this table; answers that it replaced hold again."""
+        """Return the answers without those of one table; answers that it replaced become valid again.
+
+        Parameters
+        ----------
+        batch : str
+
+        Returns
+        -------
+        Answers
+        """
         found = [entry for entry in self.entries if entry["batch"] != batch]
         earlier = [entry for entry in self.replaced if entry["batch"] != batch]
         held = {entry["row"] for entry in found}
-        back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}  # the latest of each document
+        # the latest earlier answer to each document
+        back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}
         log = [entry for entry in self.word_log if entry[2] != batch]
         logged = {word for word, _, _ in self.word_log}
         blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
@@ -152,9 +211,18 @@ class Answers:
         )
 
     def news(self, later: Answers) -> Answers:
-        """What of later answers says more than is known: not those that repeat an answer and name nobody.
+        """Return the later answers that add information.
 
-        To have read a document says more than that its group got a class.
+        An answer that repeats a known one and names no annotator adds none. An answer to a document that was read adds
+        information to the class of a whole group.
+
+        Parameters
+        ----------
+        later : Answers
+
+        Returns
+        -------
+        Answers
         """
         known = {entry["row"]: (entry["label"], entry["by"]) for entry in self.entries}
         unread = {entry["row"] for entry in self.entries if entry["drawn"] == GROUP}
@@ -170,10 +238,31 @@ class Answers:
         return later.with_entries(new, weighed=weighed)
 
     def keep(self, rows: Iterable[int]) -> Answers:
+        """Return the answers to some documents.
+
+        Parameters
+        ----------
+        rows : iterable of int
+
+        Returns
+        -------
+        Answers
+        """
         wanted = set(rows)
         return self.with_entries(entry for entry in self.entries if entry["row"] in wanted)
 
     def renamed(self, names: dict) -> Answers:
+        """Return the answers with renamed classes.
+
+        Parameters
+        ----------
+        names : dict
+            New name by old name.
+
+        Returns
+        -------
+        Answers
+        """
         labels = [names.get(label, label) for label in self.labels]
         words = {word: _renamed(label, names) for word, label in self.words.items()}
         log = [(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
@@ -183,17 +272,39 @@ class Answers:
 
     @property
     def entries(self) -> list[dict[str, Any]]:
+        """The answers as dictionaries: ``row``, ``label``, ``drawn``, ``by`` and ``batch``."""
         columns = (getattr(self, name) for name in _COLUMNS.values())
         return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
 
     def with_entries(self, entries: Iterable[dict[str, Any]], **others: Any) -> Answers:
+        """Return a copy with other answers.
+
+        Parameters
+        ----------
+        entries : iterable of dict
+        **others
+            New values of other attributes.
+
+        Returns
+        -------
+        Answers
+        """
         entries = list(entries)
         columns: dict[str, Any] = {name: [entry[part] for entry in entries] for part, name in _COLUMNS.items()}
         return replace(self, **columns, **others)
 
 
 def origin_of(path: str | PathLike) -> str:
-    """A digest that says whether two files lay in one place, and not where."""
+    """Return a digest of a file's path, which distinguishes files but does not reveal the path.
+
+    Parameters
+    ----------
+    path : str or PathLike
+
+    Returns
+    -------
+    str
+    """
     return blake2b(abspath(path).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
@@ -201,14 +312,26 @@ def _renamed(label: Any, names: dict) -> Any:
     if not isinstance(label, dict):
         return names.get(label, label)
     weights: dict[Any, float] = {}
-    for name, weight in label.items():  # weights of merged classes add up
+    for name, weight in label.items():  # the weights of merged classes are added
         weights[names.get(name, name)] = weights.get(names.get(name, name), 0.0) + weight
     return weights
 
 
 def propose_names(words: str, classes: Iterable) -> list[str]:
-    """What a new group may be called: its most typical words (as in ``novel``), without numbers and names of classes.
+    """Propose names for a new group: its most typical words, without numbers and names of classes.
 
+    Parameters
+    ----------
+    words : str
+        Words of the group, as in ``novel``.
+    classes : iterable
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
     >>> propose_names("parking, 24, staff, garage, space", ["staff", "price"])
     ['parking', 'garage', 'space']
     """

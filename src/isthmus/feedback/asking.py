@@ -1,4 +1,4 @@
-"""Which documents, and which words, a person should be asked about next."""
+"""Select the documents and words about which an annotator should be asked next."""
 
 from __future__ import annotations
 
@@ -17,24 +17,31 @@ from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import without_answers
 from isthmus.feedback.tables import TRUTH
 
-# Labels by names alone: confidences that no label was ever compared with say nothing about the sure documents, so that
-# the first answers are drawn from all. As many as the docs ask for; what it is worth: docs/measured/names.md.
+# Documents drawn at random before others if labels come from names only. Their confidences were never compared with a
+# true label, so nothing is known about the confident documents. The documentation recommends as many;
+# docs/measured/names.md has the effect.
 FIRST_AT_RANDOM = 100
 DRAWN_FIRST = "drawn at random, to measure labels by names alone"
-DISPUTE = 0.5  # what a document that all methods agree about still counts, beside one that half of them dispute
-_GROUP_SHARE = 5  # at most one in so many questions goes to suspected new groups
-_NEAR_COPY = 0.98
-_UNLIKE = 0.2
-_TIED = 1e-12  # sums of other rows first differ by less than this
-_LAST = 4.0  # more than any worth: what was left blank comes after everything else, near-copies included
+DISPUTE = 0.5  # weight of a document about which all methods agree, in addition to the share of methods that disagree
+_GROUP_SHARE = 5  # at most one question in this many is about a suspected new group
+_NEAR_COPY = 0.98  # cosine above which two documents count as near-copies
+_UNLIKE = 0.2  # cosine to the nearest answered document below which a document counts as unlike all of them
+_TIED = 1e-12  # worth; sums in another order of the rows differ by less than this
+_LAST = 4.0  # larger than any worth: documents that were left blank come last, after near-copies
 
 
 @dataclass(frozen=True)
 class Question:
-    """One document worth asking about.
+    """A document that an annotator should be asked about.
 
-    ``doubt`` is 0 where one class has all the probability, 1 where the two most probable are equally so; ``dispute`` is
-    the share of the methods that disagree with the label.
+    Attributes
+    ----------
+    row : int
+    doubt : float
+        0 if one class has all the probability, 1 if the two most probable classes are equally probable.
+    dispute : float
+        Share of the methods that disagree with the label.
+    reason : str
     """
 
     row: int
@@ -44,7 +51,16 @@ class Question:
 
 
 def doubt_of(probabilities: np.ndarray) -> np.ndarray:
-    """One minus the distance of the two most probable classes."""
+    """Return one minus the difference of the two largest probabilities.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+    """
     if probabilities.shape[1] < 2:
         return np.zeros(len(probabilities))
     ordered = np.sort(probabilities, axis=1)
@@ -52,6 +68,18 @@ def doubt_of(probabilities: np.ndarray) -> np.ndarray:
 
 
 def dispute_of(labels: np.ndarray, opinions: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the share of methods that disagree with each label.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n_documents,)
+    opinions : sequence of ndarray of shape (n_documents,)
+        Labels by each method.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+    """
     if not len(opinions):
         return np.zeros(len(labels))
     return np.mean([np.asarray(opinion) != labels for opinion in opinions], axis=0)
@@ -71,18 +99,42 @@ def ask_documents(
     blind: bool = False,
     places: np.ndarray | None = None,
 ) -> list[Question]:
-    """Documents to ask about, the most useful first.
+    """Select documents to ask about, the most useful first.
 
-    A document is worth asking about if it is doubtful and methods disagree about it, and if nothing like it has been
-    answered or asked: worth = doubt · (0.5 + dispute) · (1 − similarity to the nearest such document). The middle
-    document of each group that fits no class comes first; before these, the most doubtful first, those that hands
-    dispute (``disputed``: what each says).
+    A document is useful if it is uncertain, if methods disagree about it, and if no similar document was answered or
+    selected: worth = doubt · (0.5 + dispute) · (1 − similarity to the nearest such document). Documents about which
+    annotators disagree come first, the most uncertain first. Then comes the middle document of each group that fits no
+    class.
 
-    ``opinions`` holds each method's labels; the rows of ``meaning`` have length one. Documents in ``passed_over`` were
-    left blank and come only when nothing else is left. ``groups`` names the suspected new group of each document, or
-    ''. Of equally useful documents the one of the lowest place in ``places`` comes first. With ``blind``, reasons name
-    no class, so that they do not influence the reader.
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+    classes : ndarray of shape (n_classes,)
+    opinions : dict of str to ndarray of shape (n_documents,)
+        Labels by each method.
+    meaning : ndarray of shape (n_documents, n_directions)
+        Unit rows.
+    n : int
+        Number of documents to select.
+    answered : sequence of int
+        Answered documents.
+    passed_over : sequence of int
+        Documents that were left blank. They are selected only if nothing else is left.
+    groups : sequence of str, optional
+        Suspected new group of each document, or ''.
+    disputed : mapping of int to str, optional
+        Documents about which annotators disagree, with the reason.
+    blind : bool
+        Whether reasons name no class, so that they do not influence the annotator.
+    places : ndarray of int, shape (n_documents,), optional
+        Order of equally useful documents: the lowest first.
 
+    Returns
+    -------
+    list of Question
+
+    Examples
+    --------
     >>> sure, unsure = [0.9, 0.1], [0.5, 0.5]
     >>> probabilities = np.array([sure, unsure, unsure, [0.6, 0.4]])
     >>> meaning = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])  # 1 and 2 are copies of each other
@@ -115,7 +167,7 @@ def ask_documents(
             take(row, f"in the middle of {name}, a group that fits no class")
     while len(chosen) < n and free.any():
         gain = np.where(free, worth * (1.0 - nearest) + rank, -np.inf)
-        # Near-copies of what is asked already only when nothing else is left.
+        # Near-copies of selected documents come only if nothing else is left.
         gain = np.where(free & (nearest > _NEAR_COPY), gain - 1.0, gain)
         row = _largest(gain, places)
         unlike = bool(len(answered)) and nearest[row] < _UNLIKE
@@ -132,7 +184,7 @@ def _similarity(meaning: np.ndarray, rows: list[int]) -> np.ndarray:
 
 
 def _largest(values: np.ndarray, places: np.ndarray) -> int:
-    """The row of the largest value; of equal ones that of the lowest place, whatever the order of the rows."""
+    """Return the row of the largest value; of equal values, the one with the lowest place."""
     tied = np.flatnonzero(values >= values.max() - _TIED)
     return int(tied[places[tied].argmin()])
 
@@ -140,7 +192,7 @@ def _largest(values: np.ndarray, places: np.ndarray) -> int:
 def _group_heads(
     groups: Sequence[str] | None, meaning: np.ndarray, free: np.ndarray, answered: list[int], places: np.ndarray
 ) -> list[tuple[int, str]]:
-    """The middle document of each suspected group of which nothing has been answered, largest group first."""
+    """Return the middle document of each suspected group without an answer, the largest group first."""
     if groups is None:
         return []
     names = np.asarray(groups, dtype=object)
@@ -182,11 +234,25 @@ def _reason(
 def ask_words(
     words: Any, terms: Sequence[str], probabilities: np.ndarray, n: int, *, fewest: int = 3
 ) -> list[dict[str, Any]]:
-    """Words worth a person's opinion: those that stand in many doubtful documents and lean to one class.
+    """Select words to ask about: words that occur in many uncertain documents and are associated with one class.
 
-    ``settles`` estimates how many doubtful documents the word would settle: the sum over the documents that hold it of
-    doubt times the word's share of the document, times how clearly the word's documents lean to one class (``lean``, 0
-    to 1; ``code`` is the class). ``words`` are tf-idf rows; words in fewer than ``fewest`` documents are left out.
+    Parameters
+    ----------
+    words : CSR matrix of shape (n_documents, n_words)
+        tf-idf rows.
+    terms : sequence of str
+    probabilities : ndarray of shape (n_documents, n_classes)
+    n : int
+        Number of words to select.
+    fewest : int
+        Documents that must contain a word.
+
+    Returns
+    -------
+    list of dict
+        ``column``, ``word``, ``code`` (class), ``lean`` (strength of the association, 0 to 1), ``documents``, and
+        ``settles``. The last estimates how many uncertain documents the word would resolve: the sum, over its
+        documents, of doubt times the word's share of the document, times ``lean``.
     """
     words = words.tocsr()
     present = words.copy()
@@ -194,7 +260,8 @@ def ask_words(
     held = np.asarray(present.sum(axis=0)).ravel()
     average = probabilities.mean(axis=0)
     shares = np.asarray(present.T @ probabilities) / np.maximum(held, 1.0)[:, None]
-    # A word seen in three documents leans somewhere by chance: two documents' worth of the average class go with it.
+    # A word in three documents is associated with some class by chance, so two documents of the average class are
+    # added.
     shares = (shares * held[:, None] + 2.0 * average) / (held[:, None] + 2.0)
     lift = shares - average
     code, lean = lift.argmax(axis=1), np.clip(lift.max(axis=1), 0.0, 1.0)
@@ -218,7 +285,20 @@ def ask_words(
 
 
 def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str, list]:
-    """See :meth:`isthmus.api.result.LabelResult.ask`."""
+    """Return a table of documents to answer; see :meth:`isthmus.api.result.LabelResult.ask`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    n : int
+        Number of documents.
+    suggest : bool
+        Whether the table shows the present labels.
+
+    Returns
+    -------
+    dict of str to list
+    """
     _check_count(n)
     known = labelling.known_answers
     views = labelling.views
@@ -256,7 +336,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
 
 
 def _drawn_first(labelling: Labelling, n: int) -> list[int]:
-    """Documents drawn at random with which reading begins where no labelled source says how sure labels are."""
+    """Return documents drawn at random, which come first if no labelled source shows how reliable the labels are."""
     known = labelling.known_answers
     wanted = min(n, FIRST_AT_RANDOM - int(known.read.at_random.sum()))
     if not labelling.by_names_alone or len(labelling.classes) < 2 or wanted <= 0:
@@ -275,7 +355,18 @@ def _disputed(labelling: Labelling) -> dict[int, str]:
 
 
 def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:
-    """See :meth:`isthmus.api.result.LabelResult.ask`."""
+    """Return a table of words to answer; see :meth:`isthmus.api.result.LabelResult.ask`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    n : int
+        Number of words.
+
+    Returns
+    -------
+    dict of str to list
+    """
     _check_count(n)
     views = labelling.views
     vectorizer = views.vectorizer_

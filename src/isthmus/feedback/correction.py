@@ -1,4 +1,4 @@
-"""Learn from answers: what has to be added to the vote so that it agrees with them, without believing them too much."""
+"""Learn a correction of the vote from answers, without overfitting to them."""
 
 from __future__ import annotations
 
@@ -15,34 +15,48 @@ from isthmus._progress import progress
 from isthmus.feedback.softmax_ridge import MOST_EXACT, fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
-FOLDS = 5
-FEWEST = 10  # answers below which nothing is compared, and corrections are held back as far as possible
-MANY = 1_000  # answers beyond which a random part of them chooses how they are learned from
-# How far the vote is believed, and how strongly corrections are held back: tried by cross-fitting over the answers.
+FOLDS = 5  # folds of the cross-fitting
+FEWEST = 10  # answers; with fewer, settings are not compared and the most careful setting is used
+MANY = 1_000  # answers; with more, a random part of them selects the settings
+# Settings that are compared by cross-fitting over the answers: the weight of the vote's log-probabilities, and the
+# penalty of the ridge.
 TRUSTS = (0.4, 1.0)
 STRENGTHS = (1.0, 4.0, 16.0)
-CAUTION = 1.0
-_SHARPNESS = (0.2, 5.0)
-_FACTORS = (0.05, 2.0)  # of the share of a new class, where the vote is sure and where it is in doubt
-_MOST_NEW = 0.9
-_OTHERS = 10  # answers with other classes that are thrown in when the share of a new class is guessed
-_SHARPNESS_PRIOR = 10.0  # as many answers as speak for a sharpness of one before any was given
-# A class that nobody named counts as if so many answers had been given at the vote's shares; set on development tasks
-# and on pairs with turned shares that suite "listen" does not have (docs/measured/listen.md).
+CAUTION = 1.0  # penalty in log-likelihood for every step away from the most careful setting
+_SHARPNESS = (0.2, 5.0)  # range of the sharpness
+# range of the factor on a new class's share, from documents where the vote is confident to uncertain documents
+_FACTORS = (0.05, 2.0)
+_MOST_NEW = 0.9  # largest share of all new classes in one document
+_OTHERS = 10  # answers with other classes that are added when the share of a new class is estimated
+_SHARPNESS_PRIOR = 10.0  # weight of the prior that the logarithm of the sharpness is 0
+# Answers; a class that no answer names counts as if this many answers had been given in the proportions of the vote.
+# Fitted on development tasks and on pairs with label shift that suite "listen" does not contain
+# (docs/measured/listen.md).
 PSEUDO_ANSWERS = 20
-_PSEUDO_DOCUMENTS = 10  # documents that stand for such a class
+_PSEUDO_DOCUMENTS = 10  # documents that represent such a class
 
 
 @dataclass(frozen=True)
 class Correction:
-    """Scores of a document: ``trust`` · (centred log-probabilities of the vote) + rows @ ``coef``.
+    """A correction of the vote: scores ``trust`` · (centred log-probabilities of the vote) + rows @ ``coef``.
 
-    - ``classes``: those of the vote, then those that only answers name, each part in its order.
-    - ``sharpness``: power of the probabilities that fits held-out answers.
-    - ``new_shares``: prior share of each class that only answers name.
-    - ``doubt``: mean doubt of the vote about the answered documents; see :func:`widen_vote`.
-    - ``held_out``: probabilities of each answered document by a correction that had not seen its answer.
-    - ``table``: what was tried (``trust``, ``strength``, mean held-out ``loss``, ``weight``).
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Classes of the vote, then those that only answers name, each part in its order.
+    coef : ndarray of shape (n_features, n_classes)
+    trust : float
+        Weight of the vote.
+    sharpness : float
+        Power of the probabilities, fitted to held-out answers.
+    new_shares : ndarray of shape (n_new_classes,)
+        Prior proportion of each class that only answers name.
+    doubt : float
+        Mean uncertainty of the vote about the answered documents; see :func:`widen_vote`.
+    held_out : ndarray of shape (n_answers, n_classes)
+        Probabilities of each answered document by a correction that was not trained on its answer.
+    table : list of dict
+        Settings that were compared (``trust``, ``strength``, mean held-out ``loss``, ``weight``).
     """
 
     classes: np.ndarray
@@ -55,6 +69,17 @@ class Correction:
     table: list[dict]
 
     def probabilities(self, rows: Any, vote: np.ndarray) -> np.ndarray:
+        """Return the corrected probabilities.
+
+        Parameters
+        ----------
+        rows : CSR matrix of shape (n_documents, n_features)
+        vote : ndarray of shape (n_documents, n_vote_classes)
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
         offset = centred_logs(widen_vote(vote, self.new_shares, self.doubt))
         return softmax(self.sharpness * (self.trust * offset + rows @ self.coef), axis=1)
 
@@ -76,20 +101,38 @@ def learn_correction(
 ) -> Correction:
     """Fit a correction on answered documents.
 
-    Every pair of a trust in the vote and a strength of the ridge is fitted on four fifths of the answers and judged on
-    the others. The pairs are averaged, each with weight exp(−its loss over all held-out answers − ``caution`` for every
-    step away from the most careful pair): safer than picking the best of six from twenty answers, and without evidence
-    the vote is believed.
+    Every pair of a trust in the vote and a strength of the ridge is fitted on four fifths of the answers and evaluated
+    on the others. The results are averaged with weights exp(−loss over all held-out answers − ``caution`` for every
+    step away from the most careful pair). The average is safer than the selection of the best of six pairs from twenty
+    answers. Without evidence, the vote is trusted.
 
-    - ``rows``: of :class:`isthmus.feedback.DocumentViews`; ``codes``: the answers, as places in ``classes``, which
-      begin with those of the vote.
-    - ``extra``: rows and codes that are always learned from and that no vote speaks of (labelled words).
-    - ``unnamed``: rows, vote and weights of :func:`pseudo_answers`. They are answered as the vote would, and judge the
-      pairs too: otherwise a pair that gives such a class away to its neighbours looks as good as any other.
-    - ``weighed``: rows, vote and probabilities of documents whose answers are weighed; each row of the probabilities
-      sums to what the answers are worth.
-    - ``picked``: see :func:`prior_shares`.
-    - ``trusts``, ``strengths``: the most careful last, which alone is tried with few answers.
+    Parameters
+    ----------
+    rows : CSR matrix of shape (n_answers, n_features)
+        Rows of :class:`isthmus.feedback.DocumentViews`.
+    vote : ndarray of shape (n_answers, n_vote_classes)
+    codes : ndarray of int, shape (n_answers,)
+        The answers, as indices of ``classes``.
+    classes : ndarray of shape (n_classes,)
+        Classes of the vote first.
+    random_state : int or None
+    extra : tuple of (rows, codes), optional
+        Training rows that are in every fold and have no vote (labelled words).
+    unnamed : tuple of (rows, vote, weights), optional
+        Result of :func:`pseudo_answers`. These documents are answered as the vote predicts, and they evaluate the
+        pairs, too. Without them, a pair that assigns documents of such a class to other classes would look as good as
+        any other.
+    weighed : tuple of (rows, vote, probabilities), optional
+        Documents with weighted answers. Each row of the probabilities sums to the weight of the answers.
+    picked : ndarray of bool, shape (n_answers,), optional
+        See :func:`prior_shares`.
+    trusts, strengths : sequence of float
+        The most careful value last; with few answers, only the most careful pair is used.
+    caution : float
+
+    Returns
+    -------
+    Correction
     """
     standing = 0.0 if unnamed is None else float(unnamed[2].sum())
     new_shares = prior_shares(codes, vote.shape[1], len(classes), standing, picked)
@@ -109,10 +152,10 @@ def learn_correction(
         offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
         folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
-    if len(codes) < FEWEST:  # nothing to compare the pairs by
-        # Of a class that is new the vote says nothing, so there is less reason to hold back what they teach about it.
+    if len(codes) < FEWEST:  # too few answers to compare the pairs
+        # The vote contains no evidence about a new class, so there is less reason to penalise corrections.
         pairs = [(trusts[-1], strengths[len(strengths) // 2 if codes.max(initial=0) >= vote.shape[1] else -1])]
-    elif len(codes) > MANY:  # a thousand answers choose the pair as well as ten thousand, in a fraction of the time
+    elif len(codes) > MANY:  # a thousand answers select the pair as well as ten thousand, in a fraction of the time
         part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[:MANY])
         chosen = learn_correction(
             rows[part],
@@ -144,7 +187,7 @@ def learn_correction(
 
 
 def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarray], np.ndarray]]:
-    """Rows of answers and of words in a basis of their span, where that is smaller, and the way back."""
+    """Return rows of answers and of words in a basis of their span, if it is smaller, and the transformation back."""
     both = rows if extra is None else sp.vstack([rows, extra[0]], format="csr")
     widen: Callable[[np.ndarray], np.ndarray] = np.asarray
     if both.shape[0] < min(MOST_EXACT, both.shape[1]):
@@ -155,7 +198,7 @@ def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarr
 def _cross_fit(
     rows: Any, words: Any, targets: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray, extra: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients from all answers, and held-out scores of each."""
+    """Return coefficients fitted on all answers, and held-out scores of each answer."""
 
     def fit(part: np.ndarray, start: np.ndarray | None) -> np.ndarray:
         own, wanted, shift = rows[part], targets[part], offset[part]
@@ -165,6 +208,7 @@ def _cross_fit(
             shift = np.vstack([shift, np.zeros((words.shape[0], offset.shape[1]))])
         return fit_softmax_ridge(own, wanted, shift, strength, start=start)
 
+    # The fit on all answers is a good start for the fits on the folds.
     coef = fit(np.arange(len(targets)), np.zeros((rows.shape[1], offset.shape[1])))
     held_out = offset.copy()
     for fold in np.unique(folds):
@@ -217,15 +261,30 @@ def _average(
 def pseudo_answers(
     vote: np.ndarray, texts: Sequence[str], answered: np.ndarray, codes: np.ndarray, picked: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray] | None:
-    """Documents that stand for classes of the vote which too few answers name, and their weights; None if none do.
+    """Return documents that represent classes of the vote which too few answers name, and their weights.
 
-    Every answer that names another class pushes such a class down a little, most of all where it is like that one. So
-    up to ten documents that the vote gives to it, from sure to doubtful, are put beside the answers, as if it had been
-    named as often among the first twenty answers as the vote says. One answer that names the class takes their place.
+    Every answer that names another class lowers such a class a little, most of all for similar documents. Up to ten
+    documents that the vote assigns to the class, from confident to uncertain, are therefore added to the answers. Their
+    weight is the number of answers that would name the class among the first twenty answers in the proportions of the
+    vote. One answer that names the class replaces them.
 
-    Picking documents of one class says nothing about how common the others are, so ``picked`` answers count on beyond
-    the twenty. Where they name a class which the vote does not know (a whole group made a class), documents stay in
-    place for a known class that is named, too: as many as its share of these answers exceeds the answers that name it.
+    An annotator who picks documents of one class provides no evidence about the proportions of other classes, so
+    ``picked`` answers count in addition to the twenty. If picked answers name a class that the vote lacks (for example
+    when a whole group becomes a class), documents also represent known classes that answers name. Their weight is the
+    class's proportion of these answers minus the number of answers that name it.
+
+    Parameters
+    ----------
+    vote : ndarray of shape (n_documents, n_vote_classes)
+    texts : sequence of str
+    answered : ndarray of int, shape (n_answers,)
+    codes : ndarray of int, shape (n_answers,)
+    picked : ndarray of bool, shape (n_answers,), optional
+
+    Returns
+    -------
+    tuple of (ndarray of int, ndarray of float) or None
+        Documents and weights; None if no class needs them.
     """
     best = vote.argmax(axis=1)
     open_ = np.ones(len(vote), dtype=bool)
@@ -244,7 +303,7 @@ def pseudo_answers(
         if weight <= 0:
             continue
         own = sorted(np.flatnonzero(open_ & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i]))
-        if not own:  # the vote gives it no document: nothing can stand for it
+        if not own:  # the vote assigns no open document to the class, so no document can represent it
             continue
         count = min(_PSEUDO_DOCUMENTS, len(own))
         places += [own[int((step + 0.5) * len(own) / count)] for step in range(count)]
@@ -255,11 +314,22 @@ def pseudo_answers(
 def prior_shares(
     codes: np.ndarray, n_known: int, n_classes: int, standing: float = 0.0, picked: np.ndarray | None = None
 ) -> np.ndarray:
-    """Share of each class that only answers name: its count among the answers and ten more that name other classes.
+    """Return the proportion of each class that only answers name: its answers, divided by all answers plus ten.
 
-    ``standing`` is the weight of the documents that stand for classes which no answer names; they count as answers. Of
-    ``picked`` answers a new class counts at most one more than all known classes together: picking documents of a new
-    class says nothing about how common it is.
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_answers,)
+    n_known, n_classes : int
+        Classes of the vote, and all classes.
+    standing : float
+        Weight of the documents from :func:`pseudo_answers`; they count as answers.
+    picked : ndarray of bool, shape (n_answers,), optional
+        Answers to documents that the annotator picked, which provide no evidence about proportions. Of these, a new
+        class counts at most one more than all known classes together.
+
+    Returns
+    -------
+    ndarray of shape (n_classes − n_known,)
     """
     picked = np.zeros(len(codes), dtype=bool) if picked is None else picked
     counts = np.bincount(codes[~picked], minlength=n_classes)
@@ -269,11 +339,22 @@ def prior_shares(
 
 
 def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> np.ndarray:
-    """The vote with a column for every class it does not know.
+    """Return the vote with a column for every class that it does not know.
 
-    The share of a new class is proportional to the vote's doubt about a document, one minus its largest probability: it
-    has its share in ``new_shares`` where that equals ``doubt``, the mean over the answers. So answers to doubtful
-    documents do not speak of the sure ones. With ``doubt`` 0 the share is the same everywhere.
+    The share of a new class in a document is proportional to the uncertainty of the vote, one minus its largest
+    probability. It equals the class's value in ``new_shares`` if the uncertainty equals ``doubt``, the mean over the
+    answers. Answers to uncertain documents therefore do not affect confident documents. If ``doubt`` is 0, the share is
+    the same for all documents.
+
+    Parameters
+    ----------
+    vote : ndarray of shape (n_documents, n_vote_classes)
+    new_shares : ndarray of shape (n_new_classes,)
+    doubt : float
+
+    Returns
+    -------
+    ndarray of shape (n_documents, n_vote_classes + n_new_classes)
     """
     if not len(new_shares):
         return vote
@@ -283,6 +364,17 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> 
 
 
 def make_folds(codes: np.ndarray, random_state: int | None) -> np.ndarray:
+    """Divide answers into folds with similar class proportions.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_answers,)
+    random_state : int or None
+
+    Returns
+    -------
+    ndarray of int, shape (n_answers,)
+    """
     rng = np.random.default_rng(random_state)
     shuffled = rng.permutation(len(codes))
     order = shuffled[np.argsort(codes[shuffled], kind="stable")]
@@ -292,7 +384,18 @@ def make_folds(codes: np.ndarray, random_state: int | None) -> np.ndarray:
 
 
 def fit_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
-    """Power of the probabilities that makes held-out answers most likely, drawn towards 1 where there are few."""
+    """Return the power of the probabilities that maximises the likelihood of held-out answers, with a prior near 1.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_answers, n_classes)
+        Held-out scores.
+    codes : ndarray of int, shape (n_answers,)
+
+    Returns
+    -------
+    float
+    """
     at = np.arange(len(codes)), codes
 
     def loss(log_power: float) -> float:
@@ -303,5 +406,15 @@ def fit_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
 
 
 def order_answers(texts: Sequence[str], codes: np.ndarray) -> np.ndarray:
-    """An order by text, then by class, that does not depend on the one in which answers came."""
+    """Return an order by text, then by class, which does not depend on the order of the answers.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    codes : ndarray of int, shape (n_answers,)
+
+    Returns
+    -------
+    ndarray of int, shape (n_answers,)
+    """
     return np.array(sorted(range(len(codes)), key=lambda i: (texts[i], codes[i])), dtype=int)

@@ -1,8 +1,9 @@
-"""Answers of several hands, people and machines: how often each is right, and what their answers together say.
+"""Combine answers of several annotators, people and machines, and measure how often each annotator is right.
 
-The model of Dawid and Skene (Applied Statistics 1979): every hand has a table of what it says given the truth, and
-truth and tables are estimated in turn. A table has few answers to stand on, so it is drawn towards the one-parameter
-table of that hand: right with one probability, otherwise wrong in any way.
+The model is that of Dawid and Skene (Applied Statistics 1979): every annotator has a table of answers by true class,
+and truth and tables are estimated alternately. A table is based on few answers, so it is shrunk towards the
+one-parameter table of that annotator: right with one probability, otherwise wrong with equal probability for all
+classes.
 """
 
 from __future__ import annotations
@@ -18,21 +19,26 @@ from isthmus._math.rows import group_sums
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._utils import plural
 
-_STEPS = 100
-_STILL = 1e-6
-_CONFIDENCE = 0.9
+_STEPS = 100  # iterations at most
+_STILL = 1e-6  # largest change of a probability at convergence
+_CONFIDENCE = 0.9  # probability that an interval contains the true value
 
 
 @dataclass(frozen=True)
 class HandSettings:
-    """What is believed about hands before they are measured.
+    """Prior about annotators before they are measured.
 
-    Set by ``isthmus bench tune hands``: simulated hands on collections that are split into two domains by their own
-    labels, none of which stands in the tables of suite "hands".
+    Fitted by ``isthmus bench tune hands``: simulated annotators on collections that are split into two domains by their
+    own labels; suite "hands" uses none of these collections.
 
-    A hand begins with ``prior_right`` and ``prior_wrong`` answers; so many answers of a class as ``drawn_to_one`` draw
-    its table to its one-parameter one. ``worth`` is what its answers count beside those of a person when a model
-    learns.
+    Attributes
+    ----------
+    drawn_to_one : float
+        Answers of a class; weight of the one-parameter table in the table of an annotator.
+    prior_right, prior_wrong : float
+        Right and wrong answers with which an annotator begins.
+    worth : float
+        Weight of a weighted answer relative to an answer of a person when a model learns.
     """
 
     drawn_to_one: float = 10.0
@@ -46,10 +52,16 @@ DEFAULTS = HandSettings()
 
 @dataclass(frozen=True)
 class HandFit:
-    """What several hands say together.
+    """Combined answers of several annotators.
 
-    ``probabilities`` are of the truth about each document; ``tables`` (hands × classes × classes) hold what a hand
-    says, on the last axis, given the truth; ``right`` is how often each hand is right.
+    Attributes
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Probabilities of the true class.
+    tables : ndarray of shape (n_hands, n_classes, n_classes)
+        Probabilities of an annotator's answer (last axis) by true class.
+    right : ndarray of shape (n_hands,)
+        Share of right answers.
     """
 
     probabilities: np.ndarray
@@ -67,15 +79,28 @@ def dawid_skene(
     known: Mapping[int, int] | None = None,
     settings: HandSettings = DEFAULTS,
 ) -> HandFit:
-    """The truth about documents, and how often each hand is right, from what the hands said.
+    """Estimate the true classes of documents, and how often each annotator is right.
 
-    ``documents``, ``hands`` and ``said`` have one entry an answer: which document, hand and class, numbered from 0.
-    ``prior`` holds probabilities of each document before any answer; without it, the shares of the classes, which are
-    estimated too. ``known`` gives the class of documents that are settled.
+    Parameters
+    ----------
+    documents, hands, said : ndarray of int, shape (n_answers,)
+        Document, annotator and class of each answer, numbered from 0.
+    n_classes : int
+    prior : ndarray of shape (n_documents, n_classes), optional
+        Probabilities of each document before any answer. Without it, the class proportions are estimated, too.
+    known : mapping of int to int, optional
+        Class of documents whose truth is known.
+    settings : HandSettings
 
+    Returns
+    -------
+    HandFit
+
+    Examples
+    --------
     >>> documents, hands = np.repeat(np.arange(30), 3), np.tile([0, 1, 2], 30)
     >>> truth = np.repeat(np.arange(30) % 2, 3)
-    >>> said = np.where(hands == 2, 0, truth)  # the third hand says 0 all the time
+    >>> said = np.where(hands == 2, 0, truth)  # the third annotator always answers 0
     >>> found = dawid_skene(documents, hands, said, 2)
     >>> bool(np.array_equal(found.probabilities.argmax(axis=1), truth[::3])), found.right.round(1).tolist()
     (True, [0.9, 0.9, 0.6])
@@ -112,12 +137,12 @@ def _judge(
     n_hands: int,
     settings: HandSettings,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Each hand's table and how often it is right, from probabilities of the truth."""
+    """Return each annotator's table and share of right answers, from probabilities of the truth."""
     n_classes = found.shape[1]
     counts = group_sums(found[documents], hands * n_classes + said, n_hands * n_classes).reshape(
         n_hands, n_classes, n_classes
     )
-    counts = counts.transpose(0, 2, 1)  # hand, truth, said
+    counts = counts.transpose(0, 2, 1)  # annotator, truth, answer
     hits = np.trace(counts, axis1=1, axis2=2) + settings.prior_right
     right = hits / (counts.sum(axis=(1, 2)) + settings.prior_right + settings.prior_wrong)
     drawn = settings.drawn_to_one
@@ -126,21 +151,27 @@ def _judge(
 
 
 def _one_parameter(right: np.ndarray, n_classes: int) -> np.ndarray:
-    """Tables of hands that are right so often, whatever the class, and otherwise wrong in any way."""
+    """Return tables of annotators with equal accuracy in all classes and equally probable errors."""
     same = np.eye(n_classes, dtype=bool)
     return np.where(same, right[:, None, None], ((1 - right) / max(1, n_classes - 1))[:, None, None])
 
 
 @dataclass(frozen=True)
 class WeighedAnswers:
-    """Documents that hands answered and nobody's word settles.
+    """Weighted answers about documents whose class no person decided.
 
-    - ``likelihood``: how probable what the hands said is, given each class (rows × classes).
-    - ``hands``: ``hand``, ``answers``, ``measured`` (answers to documents that somebody else settled), ``agreed`` among
-      them, ``right`` with ``low`` and ``high`` (90 %), ``together`` (answers that count as a person's because all hands
-      of the table gave them; they measure nobody), ``unknown`` (answers that name no class).
-    - ``worth``: what the answers to a document tell, in answers of somebody who is always right; 0 for a hand that
-      guesses.
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n_rows,)
+    likelihood : ndarray of shape (n_rows, n_classes)
+        Probability of the answers given each class.
+    hands : list of dict
+        ``hand``, ``answers``, ``measured`` (answers to documents that somebody else decided), ``agreed`` among these,
+        ``right`` with ``low`` and ``high`` (90%), ``together`` (answers that count as a person's because all annotators
+        of the table gave them; they measure nobody), ``unknown`` (answers that name no class).
+    worth : ndarray of shape (n_rows,)
+        Information in the answers to a document, relative to an annotator who is always right; 0 for an annotator who
+        guesses.
     """
 
     rows: np.ndarray
@@ -149,7 +180,17 @@ class WeighedAnswers:
     worth: np.ndarray
 
     def update(self, probabilities: np.ndarray) -> np.ndarray:
-        """Probabilities of the answered documents, given what the hands said too."""
+        """Return the probabilities of the answered documents, given the answers.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n_documents, n_classes)
+            Probabilities of all documents.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         joint = probabilities[self.rows] * self.likelihood
         return joint / joint.sum(axis=1, keepdims=True)
 
@@ -163,12 +204,24 @@ def weigh_answers(
     *,
     together: Collection[int] = (),
 ) -> WeighedAnswers:
-    """What hands said about documents, each counted for what it is worth.
+    """Weight answers of annotators by their reliability.
 
-    ``entries`` hold ``row``, ``label`` and ``by``; labels that are none of ``classes`` count for nothing: a machine
-    does not make classes. Hands are measured by ``settled``, the known classes of documents, except for those in
-    ``together``, which the hands themselves agreed on: no hand is measured by its own word. ``vote`` holds the
-    probabilities of all documents before the answers.
+    Parameters
+    ----------
+    entries : sequence of mapping
+        ``row``, ``label`` and ``by``. Labels that are none of ``classes`` are ignored: a machine cannot add classes.
+    settled : mapping of int to object
+        Known classes of documents, by which annotators are measured.
+    classes : sequence
+    vote : ndarray of shape (n_documents, n_classes)
+        Probabilities of all documents before the answers.
+    settings : HandSettings
+    together : collection of int
+        Documents whose class the annotators themselves agreed on. They measure no annotator.
+
+    Returns
+    -------
+    WeighedAnswers
     """
     codes = {name: code for code, name in enumerate(classes)}
     names = sorted({entry["by"] for entry in entries})
@@ -199,7 +252,7 @@ def weigh_answers(
 
 
 def _information(tables: np.ndarray) -> np.ndarray:
-    """Information between truth and answer, over that of a hand that is always right; classes alike."""
+    """Return the information in an answer about the truth, relative to an annotator who is always right."""
     joint = tables / tables.shape[1]
     expected = joint.sum(axis=1, keepdims=True) / tables.shape[1]
     return np.sum(joint * np.log(joint / expected), axis=(1, 2)) / np.log(max(2, tables.shape[1]))
@@ -208,7 +261,22 @@ def _information(tables: np.ndarray) -> np.ndarray:
 def contradictions(
     entries: Sequence[Mapping[str, Any]], settled: Mapping[int, Any], labels: Sequence
 ) -> dict[int, str]:
-    """Unsettled documents on which hands, or a hand and the methods' ``labels``, differ, and who says what."""
+    """Find documents about which annotators disagree with each other or with the methods.
+
+    Parameters
+    ----------
+    entries : sequence of mapping
+        ``row``, ``label`` and ``by``.
+    settled : mapping of int to object
+        Documents whose class is known; they are left out.
+    labels : sequence
+        Labels of all documents by the methods.
+
+    Returns
+    -------
+    dict of int to str
+        Explanation by document.
+    """
     said: dict[int, dict[str, Any]] = {}
     for entry in entries:
         if entry["row"] not in settled:
@@ -231,7 +299,7 @@ def _describe(
     own_word: np.ndarray,
     entries: Sequence,
 ) -> dict[str, Any]:
-    """A row of ``WeighedAnswers.hands``; the interval goes by documents that somebody else settled."""
+    """Return a row of ``WeighedAnswers.hands``; the interval uses documents that somebody else decided."""
     measured = is_known[own] & ~own_word[own]
     agreed = int(np.sum(fit.probabilities[own[measured]].argmax(axis=1) == said[measured]))
     n = int(measured.sum())
@@ -252,6 +320,17 @@ def _describe(
 
 
 def describe_hand(row: Mapping[str, Any]) -> str:
+    """Describe the reliability of an annotator in one sentence.
+
+    Parameters
+    ----------
+    row : mapping
+        Row of ``WeighedAnswers.hands``.
+
+    Returns
+    -------
+    str
+    """
     sentence = f"{row['hand']}: {plural(row['answers'], 'answer')}"
     if row["right"] is not None:
         sentence += f", right in about {100 * row['right']:.0f} %"
