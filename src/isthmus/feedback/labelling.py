@@ -1,4 +1,4 @@
-"""What feedback knows of a labelling: its texts and labels, the model that made them, and the answers so far."""
+"""Represent a result for feedback: its texts and labels, the model, and the answers so far."""
 
 from __future__ import annotations
 
@@ -23,20 +23,35 @@ from isthmus.feedback.views import DocumentViews
 
 @dataclass(frozen=True)
 class Learned:
-    """What the latest answers changed.
+    """Changes by the latest answers.
 
-    - ``name``: of the table they came in.
-    - ``answers``, ``words``: of this table; ``weighed``: those that count for what their hand is worth. ``total``:
-      answers of all tables.
-    - ``taken_back``, ``words_taken_back``: of an earlier table, which no longer count.
-    - ``changed``: labels that are others now, those of answered documents included; ``towards``: among them, labels
-      that became one of the classes this table names.
-    - ``before``, ``after``: documents by class.
-    - ``outlook``: what ``answers`` more would bring (``gain``, ``margin``, in shares of all labels); ``curve``: the
-      share right among held-out answers, by how many others were learned from. None with too few answers.
-    - ``basis``: of the expected accuracy: "random", "weighted" or '' (nothing).
-    - ``new_classes``: classes that this table named first, with the known class that is written almost alike, or ''.
-    - ``hands``: all that are known; see :class:`isthmus.feedback.hands.WeighedAnswers`.
+    Attributes
+    ----------
+    name : str
+        Name of the table of answers.
+    answers, words : int
+        Answers and words of this table.
+    total : int
+        Answers of all tables.
+    changed : int
+        Changed labels, including those of answered documents.
+    towards : int
+        Changed labels that became one of the classes in this table.
+    before, after : dict
+        Documents by class.
+    outlook : dict or None
+        Forecast for ``answers`` more answers (``gain``, ``margin``, in shares of all labels), and ``curve``: the share
+        of right held-out answers by number of training answers. None with too few answers.
+    basis : str
+        Evidence for the expected accuracy: "random", "weighted" or '' (none).
+    taken_back, words_taken_back : int
+        Answers and words of an undone table.
+    new_classes : dict of str to str
+        Classes that this table names first, each with the known class of almost the same spelling, or ''.
+    weighed : int
+        Answers of this table that are weighted by the reliability of their annotator.
+    hands : list of dict
+        All annotators; see :class:`isthmus.feedback.hands.WeighedAnswers`.
     """
 
     name: str
@@ -56,6 +71,7 @@ class Learned:
     hands: list[dict] = field(default_factory=list)
 
     def __str__(self) -> str:
+        """Return the changes as lines of text."""
         parts = (
             (self.taken_back, "answer", "taken back"),
             (self.words_taken_back, "word", "taken back"),
@@ -68,7 +84,7 @@ class Learned:
         if self.answers and self.towards < self.changed:
             changed += f", {self.towards:,} towards the answered classes"
         total = plural(self.total, "answer") if self.words else f"{self.total:,}"
-        total = f", {total} in all" if self.total or not self.weighed else ""  # weighed ones count for no answer
+        total = f", {total} in all" if self.total or not self.weighed else ""  # weighted answers are not in the total
         lines = [f"{done or 'no new answers'}{total}; {changed}"]
         lines += [describe_hand(hand) for hand in self.hands]
         for name, known in self.new_classes.items():
@@ -82,7 +98,8 @@ class Learned:
                 lines.append(f"new class: {name}; answers to documents drawn at random will tell how common it is")
         for name in dict.fromkeys([*self.before, *self.after]):
             lines.append(f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now")
-        if self.outlook is not None and not self.new_classes:  # what they bring, the answers so far cannot tell
+        # the answers so far cannot show the effect of answers about new classes
+        if self.outlook is not None and not self.new_classes:
             lines.append(str(Outlook(*(self.outlook[name] for name in ("answers", "gain", "margin")))))
         return "\n".join(lines)
 
@@ -94,7 +111,17 @@ class Learned:
         return card(first, facts, [(str(name), count / total) for name, count in self.after.items()], about="Taught")
 
     def renamed(self, names: dict) -> Learned:
-        """The same under new names of the classes; a rename itself teaches and changes nothing."""
+        """Return the changes with renamed classes; a rename itself teaches and changes nothing.
+
+        Parameters
+        ----------
+        names : dict
+            New name by old name.
+
+        Returns
+        -------
+        Learned
+        """
         written = {str(old): str(new) for old, new in names.items()}
         counts = {written.get(name, name): value for name, value in self.after.items()}
         counted = ("answers", "changed", "towards", "taken_back", "words", "words_taken_back", "weighed")
@@ -103,17 +130,27 @@ class Learned:
 
 
 class Check(Protocol):
-    """What feedback needs of a checked sample."""
+    """Interface that feedback requires of a checked sample."""
 
     def renamed(self, names: dict) -> Any:
-        """The same under new names of the classes."""
+        """Return the sample with renamed classes.
+
+        Parameters
+        ----------
+        names : dict
+            New name by old name.
+
+        Returns
+        -------
+        Check
+        """
 
 
 @dataclass(kw_only=True, repr=False)
 class Labelling:
-    """Labels of the target's texts, the model that made them, and what people answered.
+    """Labels of the target's texts, the model, and the answers of annotators.
 
-    :class:`isthmus.api.result.LabelResult` says what the fields mean; everything here goes by them alone.
+    :class:`isthmus.api.result.LabelResult` describes the attributes; feedback uses no others.
     """
 
     labels: np.ndarray
@@ -136,42 +173,45 @@ class Labelling:
     novel_group: Any = None
     novel: list[dict] = field(default_factory=list)
     warnings: list[dict] = field(default_factory=list)
-    before: dict[str, Any] | None = None  # what taking all answers back restores
+    before: dict[str, Any] | None = None  # attributes to restore when all answers are undone
     checked: Check | None = None
-    given_vectors: VectorTable | None = None  # where no method uses them: teaching does
-    review_reason: Any = None  # per text one of REVIEW_REASONS, '' where no review is needed
-    given_words: list[str] = field(default_factory=list)  # labelled words that the methods knew
-    descriptions: dict[Any, str] = field(default_factory=dict)  # what was said about a class: words, or a sentence
+    given_vectors: VectorTable | None = None  # given vectors that no method uses; teaching uses them
+    review_reason: Any = None  # per text one of REVIEW_REASONS, '' for a text that needs no review
+    given_words: list[str] = field(default_factory=list)  # labelled words that the methods used
+    descriptions: dict[Any, str] = field(default_factory=dict)  # description of a class: words, or a sentence
 
     def __post_init__(self) -> None:
-        if self.novel_group is None:  # nothing was looked for
+        """Fill attributes that were not given."""
+        if self.novel_group is None:  # without a search for new groups
             self.novel_group = np.full(len(self.texts), "", dtype=object)
-        if self.review_reason is None:  # saved before reasons were kept
+        if self.review_reason is None:  # files without reasons
             group = self.novel_group != ""
             found = {"new_group": self.needs_review & group, "not_sure_enough": self.needs_review}
             self.review_reason = review_reasons(len(self.texts), error_budget=self.error_budget, **found)
 
     @property
     def known_answers(self) -> Answers:
-        """What is known so far; no answer yet is not the same as nothing: rows left blank and words are kept too."""
+        """The answers so far; without an answered document, they may still contain blank rows and words."""
         return Answers() if self.answers is None else self.answers
 
     @property
     def document_ids(self) -> list[str]:
-        """Names of the texts: those they came with, or their numbers from 1."""
+        """Identifiers of the texts as given, or their numbers from 1."""
         return self.ids or [str(number) for number in range(1, len(self.texts) + 1)]
 
     @property
     def seed(self) -> int | None:
+        """Seed of all random choices."""
         return self.settings.get("random_state", 0)
 
     @property
     def error_budget(self) -> float:
+        """Share of wrong labels that is tolerated among labels without review."""
         return self.settings.get("error_budget", 0.1)
 
     @property
     def unverified(self) -> bool:
-        """Whether nothing says how often these labels are right: no accuracy was estimated, with answers or without."""
+        """Whether the accuracy is unknown: neither estimated nor measured by answers."""
         return "caution" not in self.settings
 
     @property
@@ -181,7 +221,7 @@ class Labelling:
 
     @cached_property
     def views(self) -> DocumentViews:
-        """Views of the texts; made once for a labelling, and kept by the model once it is taught."""
+        """Views of the texts; computed once per result, and stored in the model after teaching."""
         answers = self.model.stage(AnswersStage)
         if answers is not None:
             return answers.views
@@ -191,7 +231,12 @@ class Labelling:
         return views.fit(self.source_texts, self.source_labels.tolist(), self.texts)
 
     def find_embedder(self) -> TextEmbedder | None:
-        """What makes vectors of texts: what a method uses, those that were given, or the packaged model."""
+        """Return the model that computes vectors of texts: that of a method, the given vectors, or the packaged model.
+
+        Returns
+        -------
+        TextEmbedder or None
+        """
         steps = vector_steps(self.model)
         if steps:
             return TextEmbedder(steps[0].model)
@@ -201,12 +246,25 @@ class Labelling:
         return TextEmbedder(STATIC) if static else None
 
     def voters(self) -> dict[str, np.ndarray]:
+        """Return the probabilities by each method.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_texts, n_classes)
+        """
         return self.opinions or without_answers(self.model).opinions(self.texts)
 
     def in_current_names(self, labels: Any) -> list:
-        """Labels with the names that classes had before they were renamed put into those they have now.
+        """Replace former names of classes by their present names.
 
-        A name that is a class now means that class.
+        Parameters
+        ----------
+        labels : sequence
+
+        Returns
+        -------
+        list
+            A label that is a class now is not changed.
         """
         current = {cell_content(name) for name in self.classes.tolist()}
         renames = {cell_content(old): new for old, new in renames_of(self.model).items()}
@@ -214,7 +272,12 @@ class Labelling:
         return [former.get(cell_content(label), label) for label in labels]
 
     def untaught(self) -> Self:
-        """The labelling as it was before any answer."""
+        """Return the result as it was before any answer.
+
+        Returns
+        -------
+        Labelling
+        """
         if self.model.stage(AnswersStage) is None or self.vote is None:
             return self
         base = without_answers(self.model)
@@ -237,5 +300,16 @@ AnyLabelling = TypeVar("AnyLabelling", bound=Labelling)
 
 
 def class_codes(classes: np.ndarray, labels: Any) -> np.ndarray:
+    """Return the index of each label in ``classes``.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    labels : sequence
+
+    Returns
+    -------
+    ndarray of int
+    """
     place = {label: code for code, label in enumerate(classes.tolist())}
     return np.array([place[label] for label in labels], dtype=int)

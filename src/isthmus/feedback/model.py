@@ -1,4 +1,4 @@
-"""A fitted model, what was learned from answers on top of it, and the names that its classes have now."""
+"""Handle the stages of answers and renames in a fitted model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,20 @@ from isthmus.exceptions import UsageError
 from isthmus.features.embeddings import TextEmbedder, VectorTable
 from isthmus.feedback.views import FLOOR
 
-FEWEST_ANSWERS = 10  # answers below which no accuracy is estimated and confidences are not calibrated by them
+FEWEST_ANSWERS = 10  # answers; with fewer, no accuracy is estimated and confidences are not calibrated by answers
 
 
 def without_answers(model: LabelModel) -> LabelModel:
-    """Return the model as it was before any answer, with the names that its classes have now."""
+    """Return the model as it was before any answer, with the present names of its classes.
+
+    Parameters
+    ----------
+    model : LabelModel
+
+    Returns
+    -------
+    LabelModel
+    """
     if model.stage(Answers) is None:
         return model
     stages = [stage for stage in model.stages if not isinstance(stage, Answers)]
@@ -54,7 +63,16 @@ def renamed_model(model: LabelModel, names: dict) -> LabelModel:
 
 
 def renames_of(model: LabelModel) -> dict:
-    """Return the present name of each class by its former names."""
+    """Return the present name of each class by its former names.
+
+    Parameters
+    ----------
+    model : LabelModel
+
+    Returns
+    -------
+    dict
+    """
     names: dict = {}
     for stage in reversed(model.stages):
         if isinstance(stage, Rename):
@@ -63,6 +81,16 @@ def renames_of(model: LabelModel) -> dict:
 
 
 def vector_steps(model: Any) -> list[TextEmbedder]:
+    """Return the steps that compute vectors of texts: the one that answers use, and those of the methods.
+
+    Parameters
+    ----------
+    model : LabelModel
+
+    Returns
+    -------
+    list of TextEmbedder
+    """
     answers = model.stage(Answers)
     own = [] if answers is None or answers.views.embedder is None else [answers.views.embedder]
     steps = [step for pipeline in model.voters.values() for _, step in getattr(pipeline, "steps", ())]
@@ -70,6 +98,19 @@ def vector_steps(model: Any) -> list[TextEmbedder]:
 
 
 def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
+    """Add vectors of more texts to a model that uses given vectors.
+
+    Parameters
+    ----------
+    model : LabelModel
+    texts : list of str
+    vectors : array-like of shape (n_texts, n_dimensions)
+
+    Raises
+    ------
+    UsageError
+        If the model does not use given vectors.
+    """
     steps = vector_steps(model)
     tables = [step for step in steps if isinstance(step.model, VectorTable)]
     if not tables:
@@ -80,23 +121,53 @@ def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
 
 
 def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
-    # What reads raw texts knows every word: asked first, it leaves the others next to nothing to read.
+    """Return, for each text, whether no method finds a known term in it.
+
+    Parameters
+    ----------
+    model : LabelModel
+    texts : sequence of str
+
+    Returns
+    -------
+    ndarray of bool, shape (n_texts,)
+    """
+    # Pipelines that read raw texts know every word, so they come first and leave few texts to the others.
     pipelines = sorted(model.voters.values(), key=lambda pipeline: len(pipeline.steps) > 1)
     return unknown_texts([partial(lacks_terms, pipeline) for pipeline in pipelines], texts)
 
 
 def lacks_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
-    """Return, for each text, whether one pipeline finds no known term in it."""
+    """Return, for each text, whether one pipeline finds no known term in it.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+    texts : sequence of str
+
+    Returns
+    -------
+    ndarray of bool, shape (n_texts,)
+    """
     if len(pipeline.steps) == 1:  # reads raw texts
         return np.array([not text.strip() for text in texts], dtype=bool)
     return rows_are_empty(pipeline[:-1].transform(texts))
 
 
 def confidence_power(model: LabelModel, settings: Mapping[str, Any]) -> float:
-    """Return the power that brings a model's probabilities to the accuracy expected of it.
+    """Return the power that calibrates a model's probabilities to its expected accuracy.
 
-    A vote has stages for this, and so has a model with ten or more answers. For a single method, and for one that few
-    answers or only words taught, the power was found when the labels were judged.
+    A vote has stages for the calibration, and so has a model with ten or more answers. For a single method, and for a
+    model with few answers or only labelled words, the power was fitted when the accuracy was estimated.
+
+    Parameters
+    ----------
+    model : LabelModel
+    settings : mapping
+
+    Returns
+    -------
+    float
     """
     answers = model.stage(Answers)
     if answers is not None and len(answers.correction.held_out) >= FEWEST_ANSWERS:
@@ -107,11 +178,23 @@ def confidence_power(model: LabelModel, settings: Mapping[str, Any]) -> float:
 def calibrated_proba(
     model: Any, probabilities: np.ndarray, settings: Mapping[str, Any], vote: np.ndarray | None = None
 ) -> np.ndarray:
-    """A model's probabilities brought to the accuracy expected of it; ``vote``: those before it was taught.
+    """Return a model's probabilities, calibrated to its expected accuracy.
 
-    Learning puts a floor under what the vote gives a class, so that answers can overrule it. Where a document keeps the
-    label of the vote, the floor is taken off again: one labelled word must not lower the confidence of documents that
-    it says nothing about.
+    Learning sets a lower limit for the vote's probability of a class, so that answers can overrule the vote. If a
+    document keeps the label of the vote, the limit is removed again: a labelled word must not lower the confidence of
+    documents that do not contain it.
+
+    Parameters
+    ----------
+    model : LabelModel
+    probabilities : ndarray of shape (n_texts, n_classes)
+    settings : mapping
+    vote : ndarray of shape (n_texts, n_vote_classes), optional
+        Probabilities before the model learned answers.
+
+    Returns
+    -------
+    ndarray of shape (n_texts, n_classes)
     """
     power = confidence_power(model, settings)
     if vote is None or power == 1.0:

@@ -1,4 +1,4 @@
-"""Rename and merge the classes of a labelling."""
+"""Rename and merge the classes of a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,23 @@ from isthmus.feedback.teaching import learn_answers
 
 
 def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
-    """See :meth:`isthmus.api.result.LabelResult.rename_classes`."""
+    """Rename classes; see :meth:`isthmus.api.result.LabelResult.rename_classes`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    names : mapping
+        New name by old name. Classes with the same new name are merged.
+
+    Returns
+    -------
+    Labelling
+
+    Raises
+    ------
+    UsageError
+        If a name is not a class, or a new name is empty or differs from another only in case.
+    """
     renames = _check_renames(labelling, names)
     if not renames:
         return labelling
@@ -31,6 +47,7 @@ def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
     untaught = _merged(labelling.untaught(), renames)
     if labelling.model.stage(AnswersStage) is None:
         return untaught
+    # A merge changes which documents are uncertain, so the answers are learned again.
     known = labelling.known_answers.renamed(renames)
     said = np.array([renames.get(label, label) for label in labelling.labels.tolist()])
     earlier = replace(untaught, labels=said, classes=np.unique(said), history=labelling.history)
@@ -38,7 +55,7 @@ def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
 
 
 def _check_renames(labelling: Labelling, names: Mapping) -> dict:
-    """New name by class, without those that keep theirs; names of a kind with the classes that stay."""
+    """Return the new name of each class that changes, in the type of the other classes."""
     known = {cell_content(name): name for name in labelling.classes.tolist()}
     unknown = [name for name in names if cell_content(name) not in known]
     if unknown or not names:
@@ -52,7 +69,7 @@ def _check_renames(labelling: Labelling, names: Mapping) -> dict:
     if blank:
         raise UsageError(f"The class {str(blank[0])!r} has no new name; give one.", code="bad-parameter")
     renames = {known[cell_content(old)]: new for old, new in names.items()}
-    if labelling.classes.dtype.kind in "iufb":  # a number and a name cannot stand in one array
+    if labelling.classes.dtype.kind in "iufb":  # a number and a name cannot be in one array
         renames = {name: cell_content(renames.get(name, name)) for name in labelling.classes.tolist()}
         if all(new in known for new in renames.values()):
             renames = {old: known[new] for old, new in renames.items()}
@@ -95,10 +112,10 @@ def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
 
 
 def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
-    """The labelling with classes merged: what was doubtful between them no longer is.
+    """Return the result with merged classes: documents that were uncertain between them become confident.
 
-    A label changes only where a merged class overtakes it. A document that was marked before is passed only if its
-    confidence rose.
+    A label changes only if a merged class overtakes it. A document that was marked for review passes only if its
+    confidence increased.
     """
     settings = untaught.settings
     power = confidence_power(untaught.model, settings)
@@ -117,6 +134,7 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
         before = expected
         gain, outside = confidence - untaught.confidence, untaught.novel_group == ""
         expected = expected.raised(float(gain.mean()), float(gain[outside].mean()) if outside.any() else 0.0)
+        # The caution of the budget keeps its ratio to the width of the interval.
         share = settings.get("caution", 0.0) / max(before.caution, 1e-9)
         settings = settings | {"caution": share * expected.caution}
     cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
@@ -138,7 +156,7 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
         opinions=_merge_opinions(untaught.opinions, untaught.classes, names),
         vote=None,
         novel=_rename_nearest(untaught.novel, names),
-        # that all documents need review may have ceased to be true
+        # the warning that all documents need review may no longer be true
         warnings=[row for row in untaught.warnings if row["topic"] != "review" or needs_review.all()],
         descriptions=_rename_descriptions(untaught.descriptions, names),
         checked=None,

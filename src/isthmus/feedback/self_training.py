@@ -1,4 +1,4 @@
-"""One round of self-training: what answers taught about some documents, carried to all of them by their words."""
+"""Run one round of self-training, which transfers the effect of answers to all documents by their words."""
 
 from __future__ import annotations
 
@@ -12,32 +12,58 @@ from scipy.special import softmax
 
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
-SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0  # weight of a labelled source document, an answer, any other document
-POWER = 1.5  # probabilities of other documents are sharpened before they are learned
+# weights of a labelled source document, of an answer, and of any other document
+SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0
+POWER = 1.5  # power that sharpens the probabilities of other documents before training
+# penalty of the ridge
 STRENGTH = 1 / 3
-STEPS = 40  # of L-BFGS: the targets are guesses, and a closer fit to them says nothing more
-BY_WORDS = 0.8  # most that the self-trained classifier may say in the end
-FEWEST = 10  # answers up to which it says nothing
-CONSTANT = 3.0  # value of the column that stands for the shares of the classes: large, so that the ridge spares it
+STEPS = 40  # iterations of L-BFGS: the targets are guesses, so a closer fit is useless
+BY_WORDS = 0.8  # largest weight of the self-trained classifier in the result
+FEWEST = 10  # answers up to which its weight is 0
+# value of the column for the class proportions; large, so that the ridge hardly penalises its coefficients
+CONSTANT = 3.0
+# range of the power that calibrates the classifier
 _POWERS = (0.1, 10.0)
 
 
 @dataclass(frozen=True)
 class WordModel:
-    """Probabilities are softmax(``power`` · [words, constant] @ ``coef``); ``share`` is its share in the outcome."""
+    """Self-trained classifier of words: softmax(``power`` · [words, constant] @ ``coef``).
+
+    ``share`` is its weight in the result.
+    """
 
     coef: np.ndarray
     power: float
     share: float = BY_WORDS
 
     def probabilities(self, words: Any) -> np.ndarray:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        words : CSR matrix of shape (n_documents, n_words)
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
         return softmax(self.power * (np.asarray(words @ self.coef[:-1]) + CONSTANT * self.coef[-1]), axis=1)
 
 
 def share_of_words(n_answers: int) -> float:
-    """Share of self-training in what is said after so many answers: nothing up to ten, then more and more.
+    """Return the weight of self-training in the result: 0 up to ten answers, then increasing.
 
-    It carries what answers taught, but changes labels by itself too: with a single answer, about as many as with none.
+    Self-training transfers the effect of answers, but it also changes labels by itself: with a single answer about as
+    many as without any.
+
+    Parameters
+    ----------
+    n_answers : int
+
+    Returns
+    -------
+    float
     """
     return BY_WORDS * max(0, n_answers - FEWEST) / max(1, n_answers)
 
@@ -52,11 +78,24 @@ def train_on_everything(
 ) -> WordModel:
     """Fit a linear classifier on labelled source documents, answers, and the corrected probabilities of all others.
 
-    ``source_words`` and ``words`` are tf-idf rows; ``source_codes`` are columns of ``probabilities``, whose rows are 1
-    for the answer where ``answered``. ``n_answers`` counts answers about words too; if None, the answered documents.
+    The power adjusts the mean confidence of the other documents to its previous value. The correction's probabilities
+    were calibrated on held-out answers, and training on one's own labels makes a classifier too confident.
 
-    The power brings the mean confidence of the other documents to what it was before: the correction's probabilities
-    were fitted to answers it had not seen, and training on one's own labels makes too sure.
+    Parameters
+    ----------
+    source_words, words : CSR matrices of shape (n_documents, n_words)
+        tf-idf rows.
+    source_codes : ndarray of int, shape (n_source,)
+        Classes of the source documents, as columns of ``probabilities``.
+    probabilities : ndarray of shape (n_target, n_classes)
+        1 for the answer of an answered document.
+    answered : ndarray of bool, shape (n_target,)
+    n_answers : int, optional
+        Number of answers including those about words; the answered documents if omitted.
+
+    Returns
+    -------
+    WordModel
     """
     n_classes = probabilities.shape[1]
     own = np.where(answered[:, None], ANSWERS * probabilities, OTHERS * _raise(probabilities, POWER))
@@ -78,7 +117,7 @@ def _raise(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def _match_confidence(scores: np.ndarray, confidence: float) -> float:
-    """The power at which the mean of the largest probabilities is ``confidence``."""
+    """Return the power at which the mean of the largest probabilities is ``confidence``."""
 
     def gap(log_power: float) -> float:
         return float(softmax(np.exp(log_power) * scores, axis=1).max(axis=1).mean()) - confidence

@@ -1,4 +1,4 @@
-"""Multinomial logistic regression with an offset and a ridge: what has to be added to scores that are already there."""
+"""Fit a multinomial logistic regression with an offset and a ridge penalty: a correction of existing scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 from scipy.special import log_softmax
 
-MOST_EXACT = 1_000  # rows up to which the problem is turned into one with as many unknowns as rows
+MOST_EXACT = 1_000  # rows; with fewer, the problem is reduced to as many unknowns as rows
 _TINY = 1e-9  # share of the largest eigenvalue below which a direction counts as empty
 
 
@@ -23,13 +23,26 @@ def fit_softmax_ridge(
     max_iter: int = 100,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Coefficients W (columns × classes) that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
-
-    ``targets`` are the class of each row, or how much it speaks for each class; ``offset`` the scores to start from,
-    which without other evidence are the answer.
+    """Return the coefficients W that minimise −Σ targets · log softmax(offset + rows W) + strength/2 · ‖W‖².
 
     The minimum lies in the span of the rows (W = rowsᵀ A). With fewer rows than columns the problem is therefore solved
     in a basis of that span (:func:`span_rows`), which is exact.
+
+    Parameters
+    ----------
+    rows : CSR matrix or ndarray of shape (n_rows, n_columns)
+    targets : ndarray of shape (n_rows,) or (n_rows, n_classes)
+        Class of each row, or the weight of each class.
+    offset : ndarray of shape (n_rows, n_classes)
+        Scores before the correction.
+    strength : float
+    max_iter : int
+    start : ndarray of shape (n_columns, n_classes), optional
+        Start of the optimisation; it excludes the reduction to the span.
+
+    Returns
+    -------
+    ndarray of shape (n_columns, n_classes)
     """
     if targets.ndim == 1:
         targets = np.eye(offset.shape[1])[targets]
@@ -40,9 +53,18 @@ def fit_softmax_ridge(
 
 
 def span_rows(rows: Any) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """The rows in a basis of their own span, and what turns coefficients in that basis into those of the columns.
+    """Return the rows in a basis of their own span, and a function that transforms coefficients back to the columns.
 
-    A ridge on the coefficients is the same ridge in either. Worth it where rows are fewer than columns.
+    The ridge penalty is the same in both bases. The reduction saves time if there are fewer rows than columns.
+
+    Parameters
+    ----------
+    rows : CSR matrix or ndarray of shape (n_rows, n_columns)
+
+    Returns
+    -------
+    rows : ndarray of shape (n_rows, n_directions)
+    widen : callable
     """
     gram = rows @ rows.T
     gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
@@ -67,6 +89,7 @@ def _minimise(
     shape = rows.shape[1], offset.shape[1]
     if not shape[0]:
         return np.zeros(shape)
+    # A row whose targets sum to w counts as w documents.
     weight = targets.sum(axis=1, keepdims=True)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Read answers: a table, a mapping of ids to labels, or one label per text, brought to the documents of a labelling."""
+"""Read answers: a table, a mapping of ids to labels, or one label per text, and assign them to documents."""
 
 from __future__ import annotations
 
@@ -20,16 +20,39 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import DRAWN, PICKED, Answers
 from isthmus.feedback.labelling import Labelling
 
+# column of the answers
 TRUTH = "true_label"
 
 
 def read_answers(
     labelling: Labelling, table: Any, *, drawn: str | None = None, name: str = "", by: str | None = None
 ) -> Answers:
-    """Answers from a table or its file, a mapping of ids to labels, or one label per text; ready ones as they are.
+    """Read answers from a table or its file, a mapping of ids to labels, or one label per text.
 
-    ``by`` names the hand that gave them all; they are then weighed, not believed. So are answers to a document that
-    several hands of the column ``by`` answered; where they all say the same, it counts as one person's answer, too.
+    Parameters
+    ----------
+    labelling : Labelling
+    table : object
+        ``Answers`` are returned unchanged.
+    drawn : str, optional
+        How all documents were selected; see :class:`isthmus.feedback.answers.Answers`.
+    name : str
+        Name of the table.
+    by : str, optional
+        Annotator who gave all answers; they are then weighted instead of trusted. Answers to a document that several
+        annotators of the column ``by`` answered are weighted, too. If all of these agree, they also count as one
+        person's answer.
+
+    Returns
+    -------
+    Answers
+
+    Raises
+    ------
+    DataError
+        If the table has no answers or contradictory ones.
+    UsageError
+        If ``drawn`` is not known.
     """
     if drawn is not None and drawn not in DRAWN:
         raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
@@ -62,6 +85,7 @@ def read_answers(
         raise DataError(
             f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
+    # Only unanimous answers count as a person's answer.
     one_says = [] if by else [own[-1] for own in said.values() if len({entry["label"] for entry in own}) == 1]
     return Answers().with_entries(
         one_says,
@@ -72,7 +96,23 @@ def read_answers(
 
 
 def read_hands(labelling: Labelling, table: Any) -> list[dict[str, Any]]:
-    """Every answer of a table: ``row``, ``label``, ``by``; rows without a true label are left out."""
+    """Read every answer of a table with a column of annotators.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    table : object
+
+    Returns
+    -------
+    list of dict
+        ``row``, ``label``, ``by``; rows without a true label are left out.
+
+    Raises
+    ------
+    DataError
+        If the table has no column ``by``.
+    """
     columns = _as_columns(table, len(labelling.texts))
     if "by" not in columns:
         raise DataError(
@@ -86,9 +126,21 @@ def read_hands(labelling: Labelling, table: Any) -> list[dict[str, Any]]:
 
 
 def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int | None]:
-    """Rows (from 0) and true labels of a checked sample, which may be all that answers may be; None where unknown.
+    """Read a checked sample from a table of answers.
 
-    Last comes the number of surest documents that it was drawn from; None where it was drawn from all.
+    Parameters
+    ----------
+    labelling : Labelling
+    table : object
+
+    Returns
+    -------
+    rows : list of int
+        Documents, numbered from 0.
+    truths : list
+        True labels; None if not given.
+    among : int or None
+        Number of most confident documents from which the sample was drawn; None if it was drawn from all.
     """
     with (
         _retold("bad-answers", "The answers have", "bad-check", "The checked sample has"),
@@ -97,14 +149,14 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
         columns = _as_columns(table, len(labelling.texts))
         rows, truths = _find_rows(columns, labelling)
         among = read_among(columns.get("among", ()))
-        if among is None:  # the others were drawn at random from the surest
+        if among is None:  # a sample with the column ``among`` was drawn at random from the most confident documents
             check_drawn(columns.get("drawn", [None] * len(columns[TRUTH])), columns[TRUTH])
         return rows, truths, among
 
 
 @contextmanager
 def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[None]:
-    """Errors of one code told as those of another, about what the caller gave."""
+    """Convert errors of one code to another code, with another name for the given data."""
     try:
         yield
     except DataError as error:
@@ -115,7 +167,7 @@ def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[Non
 
 @contextmanager
 def _about(what: str) -> Iterator[None]:
-    """Errors about a checked sample told as those about other tables that are read as one."""
+    """Convert errors about a checked sample to errors about a table that is read in the same way."""
     with (
         _retold("bad-check", "checked sample", "bad-answers", what),
         _retold("length-mismatch", "checked sample", "length-mismatch", what),
@@ -124,10 +176,24 @@ def _about(what: str) -> Iterator[None]:
 
 
 def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
-    """Source labels that a person corrected, by row (from 0), from a table of the source's doubtful labels, filled in.
+    """Read corrected source labels from a filled-in table of uncertain labels.
 
-    ``document`` numbers the source's documents from 1. Rows without a true label, or with the one that was given, are
-    passed over.
+    Parameters
+    ----------
+    labelling : Labelling
+    table : object
+        The column ``document`` numbers the source's documents from 1. Rows without a true label, or with an unchanged
+        label, are skipped.
+
+    Returns
+    -------
+    dict of int to object
+        True label by row (from 0).
+
+    Raises
+    ------
+    DataError
+        If the table lacks a column or contains contradictory labels.
     """
     columns = _as_columns(table, len(labelling.source_texts))
     if TRUTH not in columns or "document" not in columns:
@@ -159,7 +225,7 @@ def _as_columns(table: Any, n_texts: int) -> dict[str, list]:
         table = read_table(Path(table), sheet=REVIEW_SHEET, filled=TRUTH)
     if is_frame(table):
         return frame_columns(table)
-    if hasattr(table, "columns"):  # a table of a library that is not known here
+    if hasattr(table, "columns"):  # a table of a library without special support
         return {str(name): list(table[name]) for name in table.columns}
     if isinstance(table, Mapping):
         if TRUTH not in table and not any(map(_is_column, table.values())):
@@ -190,6 +256,7 @@ def _is_column(value: Any) -> bool:
 
 def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
     known = {str(name).strip() for name in labelling.ids or ()}
+    # A column of distinct known ids is recognised whatever its name.
     for name, cells in columns.items():
         filled = [cell_content(cell) for cell in cells if cell_content(cell)]
         if name != TRUTH and filled and known.issuperset(filled) and len(set(filled)) == len(filled):
@@ -224,9 +291,9 @@ def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int
 
 
 def _fill_numbers(numbers: list, ids: list, labelling: Labelling) -> list:
-    """Numbers of documents, those left blank found by id: people add rows of their own to a table of questions."""
+    """Return the document numbers; blank numbers are found by id, because people add rows of their own to a table."""
     if len(numbers) != len(ids):
-        return numbers  # refused where lengths are compared
+        return numbers  # refused later, where the lengths are compared
     added = [place for place, cell in enumerate(numbers) if not cell_content(cell) and cell_content(ids[place])]
     found = dict(zip(added, _number_ids([ids[place] for place in added], labelling), strict=True))
     return [found.get(place, cell) for place, cell in enumerate(numbers)]

@@ -1,4 +1,4 @@
-"""Teach: a labelling learns from answers, and says what they changed."""
+"""Learn from answers, and report their effect on a result."""
 
 from __future__ import annotations
 
@@ -46,15 +46,16 @@ from isthmus.feedback.tables import read_answers
 from isthmus.feedback.views import DocumentViews
 from isthmus.feedback.whole import NO_GROUPS, SETTLES, WholeGroups, whole_groups
 
-MORE = 50  # answers that the outlook speaks of
+MORE = 50  # answers in the forecast
+# answers; with fewer, there is no forecast
 FEWEST_FOR_OUTLOOK = 20
-# What teaching changes and taking back restores, beside model and probabilities.
+# Attributes that teaching changes and undoing restores, in addition to model and probabilities.
 BEFORE = (
     *("labels", "confidence", "needs_review", "review_reason", "expected_accuracy", "settings"),
     *("novel_group", "novel", "warnings"),
 )
-HISTORY = ("name", "answers", "total", "changed", "towards")  # what is kept of each time
-ABOUT_THE_VOTE = ("review", "not estimated")  # warnings that answers make void
+HISTORY = ("name", "answers", "total", "changed", "towards")  # attributes of Learned that are stored for each round
+ABOUT_THE_VOTE = ("review", "not estimated")  # topics of warnings that answers make invalid
 
 
 def teach(
@@ -67,7 +68,25 @@ def teach(
     without: str | PathLike | None = None,
     by: str | None = None,
 ) -> AnyLabelling:
-    """See :meth:`isthmus.api.result.LabelResult.teach`."""
+    """Learn answers and labelled words; see :meth:`isthmus.api.result.LabelResult.teach`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    answers, drawn, word_labels, name, without, by
+        See :meth:`isthmus.api.result.LabelResult.teach`.
+
+    Returns
+    -------
+    Labelling
+
+    Raises
+    ------
+    UsageError
+        If there is nothing to learn or to undo.
+    DataError
+        If the table contains no answers.
+    """
     known = labelling.known_answers
     before = known
     batch: str | None = None
@@ -105,7 +124,23 @@ def teach(
 
 
 def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> AnyLabelling:
-    """See :meth:`isthmus.api.result.LabelResult.name_groups`."""
+    """Give new groups a class; see :meth:`isthmus.api.result.LabelResult.name_groups`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    names : mapping of str to str or None
+        Class by group; None takes the most typical word.
+
+    Returns
+    -------
+    Labelling
+
+    Raises
+    ------
+    UsageError
+        If a group is not known or has no name.
+    """
     if not isinstance(names, Mapping):
         raise UsageError(f"names is {type(names).__name__}; give {{group: class}}.", code="bad-parameter")
     words = {group["group"]: str(group["words"]) for group in labelling.novel}
@@ -135,7 +170,7 @@ def _read_given(
     name: str | None,
     by: str | None,
 ) -> Answers:
-    """Answers and words that were given now, each under the name of its table."""
+    """Return the given answers and words, each under the name of its table."""
     origins = {}
     unnamed = next(f"answers {n}" for n in count(1) if f"answers {n}" not in known.batches)
     batch = name or unnamed
@@ -157,7 +192,21 @@ def _read_given(
 
 
 def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, given: Answers) -> AnyLabelling:
-    """Learn all ``known`` answers; ``given`` are those that ``earlier`` had not learned yet."""
+    """Learn all answers and label the texts again.
+
+    Parameters
+    ----------
+    untaught : Labelling
+        The result before any answer.
+    earlier : Labelling
+        The result before the latest answers.
+    known, given : Answers
+        All answers, and the latest answers.
+
+    Returns
+    -------
+    Labelling
+    """
     opinions = untaught.voters()
     rows = earlier.views.transform(untaught.texts, list(opinions.values()))
     fit = fit_answers(untaught, earlier.views, rows, known)
@@ -196,7 +245,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
         not_estimated=unread & (untaught.unverified and len(known) < FEWEST_ANSWERS),
     )
     settings = untaught.settings
-    if accuracy.estimate is not None:  # later texts are promised what these are
+    if accuracy.estimate is not None:  # later texts get the same caution
         settings = settings | {"caution": accuracy.caution, "surest": 1.0}
     return replace(
         untaught,
@@ -223,7 +272,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
 def _accuracy_after(
     expected: Expectation | None, confidence: np.ndarray, settings: Mapping[str, Any], whole: WholeGroups
 ) -> tuple[AccuracyEstimate, np.ndarray]:
-    """The accuracy to expect after answers, and the confidences at its low end."""
+    """Return the expected accuracy after answers, and the confidences at its low end."""
     if expected is None:
         reason = f"people gave fewer than {FEWEST_ANSWERS} answers"
         if len(whole.documents):
@@ -239,17 +288,21 @@ def _accuracy_after(
 
 @dataclass(frozen=True)
 class AnswerFit:
+    """A fitted stage of answers, with the data on which it was fitted."""
+
     stage: AnswersStage
     classes: np.ndarray  # after this stage
     rows: sp.csr_matrix
     vote: np.ndarray
-    places: np.ndarray  # the answered documents, in the order in which they were learned
+    places: np.ndarray  # answered documents, in the order of training
     codes: np.ndarray  # their answers
-    at_random: np.ndarray  # which of them were drawn at random
-    weighed: WeighedAnswers | None = None  # what hands said that nobody's word settles, by the model's classes
+    at_random: np.ndarray  # whether they were drawn at random
+    # weighted answers about documents that no person decided, by the model's classes
+    weighed: WeighedAnswers | None = None
 
     @property
     def answered(self) -> np.ndarray:
+        """Mask of the answered documents."""
         return np.isin(np.arange(len(self.vote)), self.places)
 
 
@@ -260,7 +313,22 @@ def fit_answers(
     known: Answers,
     about_hands: HandSettings = DEFAULTS,
 ) -> AnswerFit:
-    """Learn from answers and words on top of a model that has not seen them."""
+    """Fit the stage of answers on a model that has not learned them.
+
+    Parameters
+    ----------
+    untaught : Labelling
+        The result before any answer.
+    views : DocumentViews
+    rows : CSR matrix of shape (n_texts, n_columns)
+        Rows of the views.
+    known : Answers
+    about_hands : HandSettings
+
+    Returns
+    -------
+    AnswerFit
+    """
     vote = untaught.probabilities
     classes = extend_classes(untaught.classes, [*known.labels, *_word_classes(known.words)])
     codes = class_codes(classes, known.labels)
@@ -277,7 +345,8 @@ def fit_answers(
     correction = learn(picked=picked)
     weighed = None
     if known.weighed:
-        # What the hands are worth goes by what people's answers alone teach, and their answers are learned on top.
+        # The reliability of annotators is measured with the model that learned only answers of persons. The answers of
+        # annotators are then learned in addition.
         first = correction.probabilities(rows, vote)
         settled = dict(zip(known.rows, known.labels, strict=True))
         together = known.settled_together
@@ -299,17 +368,17 @@ def fit_answers(
     at_random = known.at_random[order]
     stage = AnswersStage(views, correction, word_model)
     model_classes = stage.output_classes(untaught.classes)
-    if weighed is not None:  # a class that only answers name comes last here, and in its place in the model
+    if weighed is not None:  # classes that only answers name are last here; the model sorts all classes
         weighed = replace(weighed, likelihood=weighed.likelihood[:, class_codes(classes, model_classes)])
     return AnswerFit(stage, model_classes, rows, vote, places, codes, at_random, weighed)
 
 
 def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
-    """Groups that fit no class, without documents that answers have settled.
+    """Return the groups that fit no class, without documents that answers resolved.
 
-    Settled are documents that were answered, those that now have a class which answers named, and groups with at least
-    five answers most of which name a class of the source: the group was announced wrongly. With them go the warnings
-    about groups of which nothing is left, and those that spoke of the vote alone.
+    Answers resolve three kinds of documents: answered documents, documents with a class that answers introduced, and
+    groups with at least five answers most of which name a class of the source. Such a group was a false alarm. Warnings
+    about groups without remaining documents, and warnings about the vote only, are removed, too.
     """
     classes = set(untaught.classes.tolist())
     groups = np.array(untaught.novel_group, dtype=object)
@@ -321,7 +390,7 @@ def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -
     groups[known.rows] = ""
     left = set(groups.tolist())
     remain = [group["group"] in left for group in untaught.novel]
-    stays = iter(remain)  # one warning a group, in their order
+    stays = iter(remain)  # one warning per group, in the same order
     return {
         "novel_group": groups,
         "novel": [group for group, kept in zip(untaught.novel, remain, strict=True) if kept],
@@ -341,9 +410,26 @@ def account(
     seed: int | None,
     whole: WholeGroups | None = None,
 ) -> tuple[Expectation | None, dict | None]:
-    """What to expect now, and what more answers would bring; nothing where there are too few answers to say.
+    """Estimate the accuracy, and forecast the effect of more answers.
 
-    Documents of a group that got its class as a whole are learned from, but nobody read them: they are no evidence.
+    Documents of a group that got its class as a whole are learned, but they are no evidence, because nobody read them.
+
+    Parameters
+    ----------
+    fit : AnswerFit
+    confidence : ndarray of shape (n_texts,)
+    in_group : ndarray of bool, shape (n_texts,)
+        Documents in a new group.
+    from_group : ndarray of bool, shape (n_answers,)
+        Answered documents whose group still exists.
+    seed : int or None
+    whole : WholeGroups, optional
+
+    Returns
+    -------
+    expected : Expectation or None
+    ahead : dict or None
+        None if there are too few answers.
     """
     whole = whole or NO_GROUPS
     correction = fit.stage.correction
@@ -362,12 +448,13 @@ def account(
         confidence[~answered & ~in_group],
         len(answered) - len(whole.documents),
         in_groups=confidence[in_group],
-        # a document that gets a class which answers named is in no group any more
+        # a document with a class that answers introduced is no longer in a group
         answered_in_groups=(from_group & (said < fit.vote.shape[1]))[read],
     )
     if len(whole.documents):
         expected = whole.joined_to(expected, len(answered))
-    if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():  # too few to say, or no reason to ask
+    # too few answers for a forecast, or no need for more answers
+    if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():
         return expected, None
     hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)
     weights = None
@@ -377,7 +464,7 @@ def account(
         weights = band_weights(held_out, confidence[~answered])
     ahead = outlook(hits, n_answers, MORE, weights)
     rest = float(np.mean(~answered))
-    room = 1.0 - expected.estimate  # a curve drawn on does not know that no more than all labels can be right
+    room = 1.0 - expected.estimate  # the extrapolated curve could exceed 100% of right labels
     return expected, {
         "answers": MORE,
         "gain": min(ahead.gain * rest, room),
@@ -387,9 +474,19 @@ def account(
 
 
 def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list:
-    """Labels of documents by what the answers to other documents teach, of people and hands: cross-fitted in parts.
+    """Return the labels that documents get from the answers to other documents, by cross-fitting.
 
-    Documents of one text are in one part; everything that answers touch is learned again without that part.
+    Documents with the same text are in one fold. All parts of the model that depend on answers are fitted again without
+    that fold.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    rows : sequence of int
+
+    Returns
+    -------
+    list
     """
     known = labelling.known_answers
     untaught = labelling.untaught()
@@ -400,7 +497,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     for fold in sorted({folds[row] for row in rows}):
         others = known.keep(row for row in known.rows if folds[row] != fold)
         held_out = [row for row in rows if folds[row] == fold]
-        # What a hand said of a document is an answer, too: it goes with it.
+        # Weighted answers to a held-out document are answers, too, so they are left out with it.
         others = replace(others, weighed=[entry for entry in others.weighed if folds.get(entry["row"]) != fold])
         if not others.says_something:
             labels.update({row: untaught.labels[row] for row in held_out})
@@ -412,7 +509,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
 
 
 def _folds_by_text(untaught: Labelling, known: Answers, rows: Sequence[int]) -> dict[int, int]:
-    """The part of each document in ``rows`` or with a person's answer, whose classes are spread evenly."""
+    """Return the fold of each document in ``rows`` or with a person's answer; classes are spread evenly."""
     classes = extend_classes(untaught.classes, known.labels)
     codes = class_codes(classes, known.labels)
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
@@ -459,6 +556,22 @@ def _counts(labels: np.ndarray) -> dict:
 
 
 def extend_classes(classes: np.ndarray, names: Sequence) -> np.ndarray:
+    """Return the classes with new names added at the end.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    names : sequence
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    DataError
+        If a name is new and the classes are numbers.
+    """
     classes = np.asarray(classes)
     known = set(classes.tolist())
     new = sorted({name for name in names if name not in known}, key=str)
@@ -496,7 +609,10 @@ def _word_classes(words: Mapping[str, dict]) -> list:
 def _word_rows(
     views: DocumentViews, words: Mapping[str, dict], classes: np.ndarray, n_columns: int
 ) -> tuple[sp.csr_matrix, np.ndarray] | None:
-    """A labelled word is a document that holds this word alone; words that no document holds teach nothing."""
+    """Return a row for each labelled word, as a document with this word only.
+
+    Words that occur in no document are left out.
+    """
     pairs = [(word, name) for word, weights in sorted(words.items()) for name, weight in weights.items() if weight > 0]
     if not pairs:
         return None

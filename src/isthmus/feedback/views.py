@@ -1,4 +1,4 @@
-"""What a correction looks at in a document: what the methods say, what the document is about, its words."""
+"""Represent documents for a correction: opinions of the methods, meaning, and words."""
 
 from __future__ import annotations
 
@@ -16,26 +16,34 @@ from isthmus.features.latent import LatentSemantics
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.features.vectorizer import TextVectorizer
 
-FLOOR = 1e-3  # no method can veto a class by calling it impossible
-# Prior variance of a coefficient by view, set on the development tasks; docs/measured/listen.md has the test.
+FLOOR = 1e-3  # probability; no method can veto a class by excluding it
+# Prior variance of a coefficient, by view. Fitted on the development tasks; docs/measured/listen.md describes the test.
 OPINIONS, MEANING, VECTORS, WORDS, CONSTANT = 0.05, 2.0, 2.0, 2.0, 0.25
+# dimensions of the latent semantic analysis
 N_COMPONENTS = 100
-# Words and vectors of the texts that views were fitted on, as long as the views live: rounds of teaching ask for them
-# again and again, and a saved file need not hold them.
+# Words and vectors of the texts on which views were fitted, for the lifetime of the views. Every round of teaching
+# needs them, and a saved file need not contain them.
 _READ: WeakKeyDictionary[DocumentViews, tuple[Sequence[str], sp.csr_matrix, np.ndarray]] = WeakKeyDictionary()
 
 
 class DocumentViews:
-    """Turns texts, and what fitted methods say about them, into the rows that a correction learns from.
+    """Convert texts and the opinions of fitted methods to the rows from which a correction learns.
 
-    Views stand side by side, each scaled by how much it may say: log-odds of every method that votes and of plain
-    classifiers trained on the source (one a view); meaning (latent semantic analysis of both sides, which lets one
-    answer speak for documents that share no word with it); vectors of a model trained elsewhere (only with
-    ``embedder``), about the mean of their side; words (tf-idf); a constant, which moves the shares of the classes.
-    ``classes_`` are those of the source.
+    The views are adjacent columns, each scaled by its prior variance: log-odds of every voting method and of simple
+    classifiers trained on the source (one per view); meaning (latent semantic analysis of both sides, by which an
+    answer affects documents without a common word); vectors of a pretrained model (only with ``embedder``), relative to
+    the mean of their side; words (tf-idf); a constant, which shifts the class proportions. ``classes_`` are those of
+    the source.
+
+    Parameters
+    ----------
+    analyzer, min_df, language
+        See :class:`isthmus.features.TextVectorizer`.
+    random_state : int or None
+    embedder : TextEmbedder, optional
     """
 
-    word_scale = np.sqrt(WORDS)  # factor of the words' columns in the rows of the correction
+    word_scale = np.sqrt(WORDS)  # factor of the word columns in the rows of the correction
 
     def __init__(
         self,
@@ -53,7 +61,19 @@ class DocumentViews:
         self.embedder = embedder
 
     def fit(self, source_texts: Sequence[str], source_labels: Sequence, target_texts: Sequence[str]) -> DocumentViews:
-        """Read both collections; source texts without a label (None) count for vocabulary and meaning alone."""
+        """Fit the views on both collections.
+
+        Parameters
+        ----------
+        source_texts : sequence of str
+        source_labels : sequence
+            None for an unlabelled text, which affects only vocabulary and meaning.
+        target_texts : sequence of str
+
+        Returns
+        -------
+        DocumentViews
+        """
         texts = [*source_texts, *target_texts]
         self.vectorizer_ = TextVectorizer(
             analyzer=self.analyzer, min_df=self.min_df, language=self.language, weighting="tfidf", sublinear=True
@@ -69,18 +89,29 @@ class DocumentViews:
         vectors, target_vectors = self._fit_vectors(source_texts, target_texts)
         _READ[self] = target_texts, words[len(source_texts) :], target_vectors
         self.plain_ = []
-        if not len(known):  # classes by their names alone: there is no source to learn from
+        if not len(known):  # only the names of the classes are known, so there is no source to learn from
             return self
         for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0), (vectors[known], 10.0)):
             if rows.shape[1] and len(self.classes_) > 1:
                 model = LogisticRegression(C=strength, max_iter=300).fit(rows, labels)
                 self.plain_.append((_both_columns(model.coef_), _both_columns(model.intercept_)))
-            elif rows.shape[1]:  # all classes were merged into one: there is nothing to tell apart
+            elif rows.shape[1]:  # all classes were merged into one
                 self.plain_.append((np.zeros((1, rows.shape[1])), np.zeros(1)))
         return self
 
     def transform(self, texts: Sequence[str], opinions: Sequence[np.ndarray] = ()) -> sp.csr_matrix:
-        """Rows of texts; ``opinions`` are probabilities (texts × classes), one array per method that votes."""
+        """Return the rows of texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+        opinions : sequence of ndarray of shape (n_texts, n_classes)
+            Probabilities by each voting method.
+
+        Returns
+        -------
+        CSR matrix of shape (n_texts, n_columns)
+        """
         words, vectors = self._read(texts)
         meaning = self._meaning(words)
         views = [rows for rows in (words, meaning, vectors) if rows.shape[1]]
@@ -93,15 +124,28 @@ class DocumentViews:
         return sp.hstack([np.sqrt(WORDS) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
 
     def words(self, terms: Sequence[str], n_columns: int) -> sp.csr_matrix:
+        """Return rows of single words.
+
+        Parameters
+        ----------
+        terms : sequence of str
+        n_columns : int
+            Columns of the rows of texts.
+
+        Returns
+        -------
+        CSR matrix of shape (n_terms, n_columns)
+        """
         words = self.vectorizer_.transform(terms)
         parts = [np.sqrt(WORDS) * words, sp.csr_matrix(np.sqrt(MEANING) * self._meaning(words))]
-        # Vectors of single words lie elsewhere than those of documents, whose mean was taken off: they say nothing.
+        # Vectors of single words differ from those of documents, whose mean was subtracted, so these columns stay
+        # empty.
         rest = n_columns - sum(part.shape[1] for part in parts)
         return sp.hstack([*parts, sp.csr_matrix((len(terms), rest))], format="csr")
 
     @property
     def n_words(self) -> int:
-        """Number of columns that hold words."""
+        """Number of word columns."""
         return self.components_.shape[1]
 
     def word_contributions(self, text: str, effects: np.ndarray, classes: np.ndarray) -> list[dict]:
@@ -127,25 +171,66 @@ class DocumentViews:
         ]
 
     def as_written(self, text: str, rows: list[dict]) -> list[dict]:
-        """Return rows whose terms are written as in the text, where the vectoriser reduces words to stems."""
+        """Restore the spelling of the terms as in the text, if the vectoriser reduces words to stems.
+
+        Parameters
+        ----------
+        text : str
+        rows : list of dict
+            With ``term``.
+
+        Returns
+        -------
+        list of dict
+        """
         forms = surface_forms(self.vectorizer_, [text], whole=False)
         return [row | {"term": readable(str(row["term"]), forms)} for row in rows]
 
     def meaning(self, texts: Sequence[str]) -> np.ndarray:
-        """Rows of length one whose products say how alike two texts are in what they are about."""
+        """Return unit rows whose inner products measure the similarity of meaning.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_directions)
+        """
         return self._meaning(self._read(texts)[0])
 
     def blocks(self, n_columns: int) -> dict[str, slice]:
+        """Return the columns of each view.
+
+        Parameters
+        ----------
+        n_columns : int
+            Columns of the rows of texts.
+
+        Returns
+        -------
+        dict of str to slice
+        """
         ends = np.cumsum([self.components_.shape[1], len(self.components_), len(self.vector_mean_), 1]).tolist()
         names = ("words", "meaning", "vectors", "constant", "opinions")
         return dict(zip(names, map(slice, [0, *ends], [*ends, n_columns]), strict=True))
 
     def words_of(self, rows: sp.csr_matrix) -> sp.csr_matrix:
+        """Return the tf-idf values of words from rows of texts.
+
+        Parameters
+        ----------
+        rows : CSR matrix of shape (n_texts, n_columns)
+
+        Returns
+        -------
+        CSR matrix of shape (n_texts, n_words)
+        """
         return rows[:, : self.components_.shape[1]] / np.sqrt(WORDS)
 
     def _meaning(self, words) -> np.ndarray:
         rows = np.asarray(words @ self.components_.T)
-        return normalize(rows) if rows.shape[1] else rows  # a single word has no meaning beside others
+        return normalize(rows) if rows.shape[1] else rows  # without latent directions there is nothing to normalise
 
     def _read(self, texts: Sequence[str]) -> tuple[sp.csr_matrix, np.ndarray]:
         known = _READ.get(self)
@@ -154,7 +239,7 @@ class DocumentViews:
         return self.vectorizer_.transform(texts), self._vectors(texts)
 
     def _fit_vectors(self, source_texts: Sequence[str], target_texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Vectors about the mean of their side; the target's mean is kept."""
+        """Return the vectors relative to the mean of their side; the target's mean is stored."""
         self.vector_mean_ = np.zeros(0)
         if self.embedder is None:
             return np.zeros((len(source_texts), 0)), np.zeros((len(target_texts), 0))
@@ -172,11 +257,20 @@ class DocumentViews:
 
 
 def centred_logs(probabilities: np.ndarray) -> np.ndarray:
-    """Log-probabilities less the mean of each row, so that classes are compared and nothing else."""
+    """Return log-probabilities minus the mean of each row, so that they only compare classes.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     logs = np.log(np.maximum(probabilities, FLOOR))
     return logs - logs.mean(axis=1, keepdims=True)
 
 
 def _both_columns(values: np.ndarray) -> np.ndarray:
-    """scikit-learn keeps one row for two classes: the second's log-odds, half of it for each side."""
+    """Return one row per class; scikit-learn stores one row of log-odds for two classes, of which each gets half."""
     return np.concatenate([-values / 2, values / 2]) if len(values) == 1 else values

@@ -1,4 +1,4 @@
-"""New groups that got a class all at once: learned from, but read by nobody."""
+"""Account for new groups that got a class as a whole: the model learns from them, but nobody read their documents."""
 
 from __future__ import annotations
 
@@ -12,21 +12,37 @@ from isthmus.feedback.accounting import RATE, Expectation
 from isthmus.feedback.answers import GROUP, Answers
 from isthmus.feedback.labelling import Labelling
 
-SETTLES = 5  # answers within a new group that settle whether it was announced wrongly
+SETTLES = 5  # answers within a new group after which it can be dropped as a false alarm
 
 
 @dataclass(frozen=True)
 class WholeGroups:
-    """New groups whose documents got a class all at once: a decision about many documents, of which none was read.
+    """Documents of new groups that got a class as a whole, of which none was read.
 
-    ``right``: how many of them are, by those of the same groups that were read; from nothing to all where none was.
+    Attributes
+    ----------
+    documents : ndarray of int
+    right : AccuracyEstimate
+        Share of these documents with a right label, by documents of the same groups that were read; from 0 to 1 if none
+        was read.
     """
 
     documents: np.ndarray
     right: AccuracyEstimate
 
     def joined_to(self, expected: Expectation, n_documents: int) -> Expectation:
-        """What is expected of all documents, from what is expected of the others."""
+        """Extend the expected accuracy of the other documents to all documents.
+
+        Parameters
+        ----------
+        expected : Expectation
+            Expected accuracy of the other documents.
+        n_documents : int
+
+        Returns
+        -------
+        Expectation
+        """
         part = len(self.documents) / n_documents
         ends = zip(
             (self.right.estimate, self.right.low, self.right.high),
@@ -41,9 +57,19 @@ NO_GROUPS = WholeGroups(np.zeros(0, dtype=int), AccuracyEstimate(0.5, 0.0, 1.0))
 
 
 def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
-    """Documents that got a class with their whole group, and how often that class is right where somebody read on.
+    """Return the documents that got a class with their whole group, and how often that class is right.
 
-    Evidence is a document that was read after its group got a class, or before, in a new group that got one class.
+    The evidence consists of documents that were read: after their group got a class, or before, in a new group that got
+    one class.
+
+    Parameters
+    ----------
+    untaught : Labelling
+    known : Answers
+
+    Returns
+    -------
+    WholeGroups
     """
     decisions = [entry for entry in known.entries if entry["drawn"] == GROUP]
     given = {entry["row"]: entry["label"] for entry in [*known.replaced, *decisions] if entry["drawn"] == GROUP}
@@ -56,7 +82,7 @@ def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
         own = {given[entry["row"]]} if entry["row"] in given else names.get(group, set()) if group else set()
         if len(own) == 1:
             hits.append(entry["label"] in own)
-    share = (sum(hits) + 1) / (len(hits) + 2)  # as by two answers more, one of them wrong
+    share = (sum(hits) + 1) / (len(hits) + 2)  # with two additional answers, one right and one wrong
     low, high = wilson_ends(share, len(hits), two_sided_z(RATE)) if hits else (0.0, 1.0)
     rows = np.array([entry["row"] for entry in decisions], dtype=int)
     return WholeGroups(rows, AccuracyEstimate(share, low, high))
