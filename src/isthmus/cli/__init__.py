@@ -1,7 +1,7 @@
-"""The command ``isthmus``: one file per command.
+"""The command ``isthmus``: one module per command.
 
-Data goes to standard output, talk to standard error. Exit codes: 0 done, 1 refused because of the data, 2 wrong usage,
-130 stopped by Ctrl-C.
+Data goes to standard output, messages go to standard error. Exit codes: 0 for success, 1 if the data is refused, 2 for
+wrong usage, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -15,18 +15,25 @@ _NEEDS_APP = "The isthmus command needs its extra packages; install them with: p
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command; errors become one sentence and an exit code."""
+    """Run the command, turn errors into one sentence and an exit code, and exit.
+
+    Parameters
+    ----------
+    arguments : list[str], optional
+        Arguments of the command; those of the process if omitted.
+    """
     try:
         hear_stop()
         _prepare_streams()
         code = _run(arguments)
-    except KeyboardInterrupt:  # while packages were still loading; later ones are met where the command runs
+    except KeyboardInterrupt:  # Ctrl-C while packages were loading; run_command handles it later
         say(STOPPED_SENTENCE)
         code = STOPPED
     _leave(code)
 
 
 def _run(arguments: list[str] | None) -> int:
+    """Run the command if its packages are installed, and return the exit code."""
     if any(find_spec(name) is None for name in ("rich", "typer")):
         say(_NEEDS_APP)
         return 2
@@ -36,18 +43,18 @@ def _run(arguments: list[str] | None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Standard output that loses nothing in silence, and letters that its encoding lacks written as escapes."""
+    """Make standard output report lost data, and escape the characters that its encoding lacks."""
     sys.stdout = whole_writes(sys.stdout)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _leave(code: int) -> None:
-    """End with the exit code; what is still in a buffer and cannot be written any more changes it, or nothing."""
+    """Exit with a code, which becomes 1 if buffered output cannot be written."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:  # whoever read our output has left
+    except BrokenPipeError:  # the program that reads our output has ended
         abandon(sys.stdout)
     except (OSError, ValueError) as error:
         abandon(sys.stdout)

@@ -14,7 +14,7 @@ from isthmus._streams import STOPPED, STOPPED_SENTENCE, emit, one_line, say
 from isthmus.exceptions import IsthmusError, UsageError
 from isthmus.request import in_flags
 
-# Every command is a module of this package that is loaded when it is called; this line is what --help says of it.
+# Each command is a module of this package, imported when it is called. These sentences are its line in --help.
 COMMANDS = {
     "demo": "Label the bundled sample and write a report: the quickest way to see what this does.",
     "label": "Label the documents of TARGET with the labels of SOURCE.",
@@ -33,9 +33,10 @@ COMMANDS = {
 
 
 class _Commands(Mapping):
-    """Command by name; its module is loaded when it is asked for."""
+    """Commands by name; the module of a command is imported on first use."""
 
     def __getitem__(self, name: str) -> Any:
+        """Return the command with a name."""
         if name not in COMMANDS:
             raise KeyError(name)
         program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -45,40 +46,66 @@ class _Commands(Mapping):
         else:
             program.command(name, epilog=module.EXAMPLE)(getattr(module, name))
         command = typer.main.get_command(program)
-        # A module that registers a group of commands comes wrapped in the program that held it.
+        # A group of commands is wrapped in the program that registered it.
         return getattr(command, "commands", {}).get(name, command)
 
     def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the commands."""
         return iter(COMMANDS)
 
     def __len__(self) -> int:
+        """Return the number of commands."""
         return len(COMMANDS)
 
 
 class WholeLines(TyperGroup):
-    """A group of commands whose help shows each command's first paragraph whole."""
+    """A group of commands whose help shows the complete first paragraph of each command."""
 
     def lines(self) -> list[tuple[str, str]]:
+        """Return the name and the first paragraph of each command.
+
+        Returns
+        -------
+        list[tuple[str, str]]
+            Pairs of a name and a sentence.
+        """
         shown = [(name, command) for name, command in self.commands.items() if not command.hidden]
         return [(name, " ".join((command.help or "").partition("\n\n")[0].split())) for name, command in shown]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the list of commands without shortening their sentences.
+
+        Parameters
+        ----------
+        ctx : Any
+            Context of click.
+        formatter : Any
+            Formatter of click.
+        """
         with formatter.section("Commands"):
             formatter.write_dl(self.lines())
 
 
 class _Program(WholeLines):
-    """The program; its help lists the commands without loading them."""
+    """The program; its help lists the commands without importing their modules."""
 
     def __init__(self, **settings: Any):
         super().__init__(**settings)
         self.commands: Any = _Commands()
 
     def lines(self) -> list[tuple[str, str]]:
+        """Return the name and the sentence of each command."""
         return list(COMMANDS.items())
 
 
 def make_app() -> typer.Typer:
+    """Build the program.
+
+    Returns
+    -------
+    typer.Typer
+        The program for typer.
+    """
     app = typer.Typer(
         name="isthmus",
         cls=_Program,
@@ -112,10 +139,21 @@ def _program(
 
 
 def run_command(arguments: list[str] | None = None) -> int:
-    """Run the program and turn whatever happens into an exit code."""
+    """Run the program and turn its outcome into an exit code.
+
+    Parameters
+    ----------
+    arguments : list[str], optional
+        Arguments of the command; those of the process if omitted.
+
+    Returns
+    -------
+    int
+        Exit code.
+    """
     try:
         code = int(make_app()(args=arguments, prog_name="isthmus", standalone_mode=False) or 0)
-        if code == STOPPED:  # typer turns Ctrl-C into this code and says nothing
+        if code == STOPPED:  # typer turns Ctrl-C into this code without a message
             say(STOPPED_SENTENCE)
         return code
     except typer.Exit as leave:
@@ -123,6 +161,7 @@ def run_command(arguments: list[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         say(STOPPED_SENTENCE)
         return STOPPED
+    # A program such as head has read enough: this is no error.
     except BrokenPipeError:
         return 0
     except IsthmusError as error:
@@ -137,10 +176,11 @@ def run_command(arguments: list[str] | None = None) -> int:
         return 1
     except Exception as error:
         click_error: Any = error
-        # click's own errors: wrong option, missing argument. The class lives in a private package of typer's.
+        # Errors of click are recognised by name and attributes: their class is private to typer.
         if type(error).__name__ == "NoArgsIsHelpError":
             say(click_error.format_message())
             return 2
+        # A wrong option or a missing argument.
         if hasattr(error, "exit_code") and hasattr(error, "format_message"):
             where = getattr(getattr(error, "ctx", None), "command_path", "") or "isthmus"
             said = one_line(click_error.format_message())

@@ -1,4 +1,4 @@
-"""``isthmus ask``: what a person should answer next."""
+"""``isthmus ask``: list the documents or words that a person should answer next."""
 
 from __future__ import annotations
 
@@ -32,10 +32,13 @@ def ask(
 ) -> None:
     """Write the documents that a person should answer next, the most useful first, each with the reason.
 
-    Fill in the column true_label and give the file to isthmus teach. In a workbook (.xlsx) the classes can be picked
-    from a list, and another name makes a new class. Says what the answers should bring: how many documents will be left
-    to review, and how many of all labels will be right. With --words: which words would settle most doubtful documents;
-    fill in label and give the file to isthmus teach --words.
+    Fill in the column true_label and give the file to isthmus teach. In a workbook (.xlsx) you can choose a class from
+    a
+    list; another name creates a new class. The command forecasts how many documents will be left to review, and how
+    many
+    of all labels will be right. With --words it lists the words that would resolve most uncertain documents; fill in
+    label
+    and give the file to isthmus teach --words.
     """
     refuse(
         (words and suggest, "--words always comes with suggestions; leave out --suggest."),

@@ -1,4 +1,4 @@
-"""Files larger than memory: when a command reads in blocks, and what it refuses then."""
+"""Files larger than memory: when a command reads in blocks, and which options it refuses then."""
 
 from __future__ import annotations
 
@@ -13,18 +13,41 @@ from isthmus.corpus.formats import can_cut, split_sheet
 from isthmus.exceptions import UsageError
 from isthmus.request import Request
 
-STREAM_BYTES = 256 * 2**20  # files larger than this together are read in blocks where the method can
+STREAM_BYTES = 256 * 2**20  # total size in bytes above which files are read in blocks, if the method supports it
+# Parts of --tls with their names in dask.
 _TLS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 NOT_IN_MEMORY = "Reading in blocks; files are not loaded into memory."
 
 
 def asks_for_blocks(request: Request) -> bool:
-    """Whether an option was given that only a run in blocks has."""
+    """Return whether an option was given that only runs in blocks have.
+
+    Parameters
+    ----------
+    request : Request
+        Options of the command.
+
+    Returns
+    -------
+    bool
+        True if there is one.
+    """
     return any(spec.group == "blocks" for spec in request.given())
 
 
 def in_blocks(request: Request) -> bool:
-    """Whether the files are better read in blocks than held in memory, and can be."""
+    """Return whether the files should be read in blocks, and can be.
+
+    Parameters
+    ----------
+    request : Request
+        Options of the command.
+
+    Returns
+    -------
+    bool
+        True for large files without an option that needs memory.
+    """
     files = request.files
     needs_memory = any(not spec.blocks for spec in request.given())
     if needs_memory or len(files) < 2 or "-" in (request.output, *files):
@@ -37,7 +60,18 @@ def in_blocks(request: Request) -> bool:
 
 
 def check_blocks(request: Request) -> None:
-    """Refuse what no run in blocks can do."""
+    """Raise an error if the options do not fit a run in blocks.
+
+    Parameters
+    ----------
+    request : Request
+        Options of the command.
+
+    Raises
+    ------
+    UsageError
+        If an option or a file cannot be used.
+    """
     request.refuse_given("Runs in blocks hold no collection in memory", can="blocks")
     files = request.files
     if len(files) < 2:
@@ -49,7 +83,23 @@ def check_blocks(request: Request) -> None:
 
 
 def read_tls(given: Sequence[str]) -> dict[str, str]:
-    """Names and files of ``--tls`` as dask calls them."""
+    """Parse the parts of ``--tls``.
+
+    Parameters
+    ----------
+    given : Sequence[str]
+        Parts such as "ca=FILE".
+
+    Returns
+    -------
+    dict[str, str]
+        Files by dask's names.
+
+    Raises
+    ------
+    UsageError
+        If a part has another form.
+    """
     fields = {}
     for pair in given:
         name, sign, path = pair.partition("=")
@@ -61,7 +111,13 @@ def read_tls(given: Sequence[str]) -> dict[str, str]:
 
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Say how a run that is stopped can be continued."""
+    """Explain after Ctrl-C how to continue the run.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
     try:
         yield
     except KeyboardInterrupt:
@@ -70,11 +126,37 @@ def resumable() -> Iterator[None]:
 
 
 def looks_sharded(path: str) -> bool:
-    """Whether a name stands for several tables: a folder of them, or a pattern."""
+    """Return whether a name means several tables: a folder of tables or a pattern.
+
+    Parameters
+    ----------
+    path : str
+        Name of a file or folder, or a pattern.
+
+    Returns
+    -------
+    bool
+        True for several tables.
+    """
     if os.path.isdir(path):
         return any(can_cut(name) for name in os.listdir(path))
+    # A file whose name contains brackets, or the sheet of a workbook, is one table.
     return glob.has_magic(path) and not os.path.exists(path) and split_sheet(path)[1] is None
 
 
 def files_written(output: str, rows: Sequence[dict]) -> list[str]:
+    """Return the paths of the files that a run in blocks has written.
+
+    Parameters
+    ----------
+    output : str
+        Output of the run.
+    rows : Sequence[dict]
+        Records of the files.
+
+    Returns
+    -------
+    list[str]
+        Paths.
+    """
     return [str(Path(output, row["output"])) if "input" in row else row["output"] for row in rows]

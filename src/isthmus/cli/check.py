@@ -1,4 +1,4 @@
-"""``isthmus check``: draw documents for a person to label; then say how good all the labels are."""
+"""``isthmus check``: draw documents for a person to label, then estimate the accuracy of all labels."""
 
 from __future__ import annotations
 
@@ -48,29 +48,31 @@ ONE_JOB = (
     "Give one of these: --sample N or --margin M to draw documents, or CHECKED, the sample with true labels; with "
     "--budget also CHECKED and --sample N, to draw more."
 )
+# Names of columns.
 TRUTH, DONE, ANSWERED, GIVEN = "true_label", "checked", "answered", "given"
 
 
 @dataclass
 class Labelling:
-    """What a check needs of a labelling, from whichever file it came."""
+    """The data of a result that a check needs, from a table or a saved result."""
 
     labels: list
     texts: list[str]
     ids: list[str]
     table: dict[str, list]
-    saved: Any = None  # the labelling itself, where RESULT is a saved one
-    answered: frozenset[int] = frozenset()  # rows of a table whose label is an answer that was learned from
-    given: frozenset[int] = frozenset()  # rows of a half-labelled table whose label was there before
+    saved: Any = None  # the saved result, or None for a table
+    answered: frozenset[int] = frozenset()  # rows of a table whose label is an answer that the labels were learned from
+    given: frozenset[int] = frozenset()  # rows of a half-labelled table that had their label before
 
     @property
     def found(self) -> list[int]:
-        """Rows whose label was found by a method, of which alone a check speaks."""
+        """Rows whose label a method has given; a check covers only these."""
         return [row for row in range(len(self.texts)) if row not in self.given]
 
     @property
     def confidence(self) -> np.ndarray:
-        import numpy as np  # here, for most runs of a command need none
+        """Confidence of each label, from 0 to 1."""
+        import numpy as np  # imported here, because most commands do not need it
 
         if self.saved is not None:
             return self.saved.confidence
@@ -97,6 +99,7 @@ class Labelling:
 
     @property
     def expected(self) -> AccuracyEstimate | None:
+        """Expected accuracy of a saved result, or None."""
         return None if self.saved is None else self.saved.expected_accuracy
 
 
@@ -136,8 +139,9 @@ def check(
     First isthmus check RESULT --sample 100 -o to_check.csv; then fill in true_label; then isthmus check RESULT
     to_check.csv. The sample does not show the labels, so that they do not influence the reader.
 
-    With --budget the sample is drawn where it decides most, and CHECKED says which labels can pass unread: isthmus
-    check RESULT --sample 100 --budget 0.1 -o to_check.csv, and to read 50 more, isthmus check RESULT to_check.csv
+    With --budget the sample contains the documents that decide most, and CHECKED decides which labels can pass unread:
+    isthmus check RESULT --sample 100 --budget 0.1 -o to_check.csv. To read 50 more, run isthmus check RESULT
+    to_check.csv
     --sample 50 --budget 0.1 -o more.csv.
     """
     if by_hand:
@@ -195,15 +199,35 @@ def check(
 
 
 def print_hands(hands: HandCheck, *, as_json: bool) -> None:
+    """Print the reliability of each annotator.
+
+    Parameters
+    ----------
+    hands : HandCheck
+        Result of the comparison.
+    as_json : bool
+        Whether to print JSON.
+    """
     if as_json:
         print_json(hands.to_dict())
         return
     for line in str(hands).splitlines():
+        # Only the indentation of our own lines is preserved: names from the data cannot move the cursor.
         emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
 
 
 def print_check(found: LabelCheck, *, on_stdout: bool, quiet: bool) -> None:
-    """The outcome of a check, which is data, unless the table itself goes to standard output."""
+    """Print the outcome of a check on standard output, or on standard error if the table uses standard output.
+
+    Parameters
+    ----------
+    found : LabelCheck
+        Outcome of the check.
+    on_stdout : bool
+        Whether standard output is free.
+    quiet : bool
+        Whether to omit messages on standard error.
+    """
     for line in fit_lines(str(found).splitlines(), MOST_LINES - 2, "with --json"):
         if on_stdout:
             emit(one_line(line))
@@ -214,10 +238,28 @@ def print_check(found: LabelCheck, *, on_stdout: bool, quiet: bool) -> None:
 def check_record(
     labelling: Labelling, found: LabelCheck, output: str, inputs: Iterable[str | Path | None]
 ) -> dict[str, Any]:
+    """Return the record of a check.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The checked result.
+    found : LabelCheck
+        Outcome of the check.
+    output : str
+        Path of the output.
+    inputs : Iterable[str | Path | None]
+        Files that were read.
+
+    Returns
+    -------
+    dict[str, Any]
+        Content of ``run.json``.
+    """
     from isthmus.cli.label_run import expectation_record
 
     read = file_records(path for path in inputs if path != "-")
-    # What was found stands in the place of what was expected, unless it speaks of the surest alone.
+    # The measured accuracy replaces the expected one, unless only the most confident labels were checked.
     expected = expectation_record(found.estimate if found.among is None else labelling.expected)
     return run_record("check", output, read, check=found.to_dict(), expected_accuracy=expected)
 
@@ -225,7 +267,26 @@ def check_record(
 def table_to_write(
     labelling: Labelling, found: LabelCheck, target: Path | None, add: Collection[str], quiet: bool
 ) -> dict[str, list]:
-    """The target's columns and its labels, the true ones put in; of the columns added those in ``add``, or all."""
+    """Return the target's table with corrected labels.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The checked result.
+    found : LabelCheck
+        Outcome of the check.
+    target : Path or None
+        File of the target, if the saved result lacks its columns.
+    add : Collection[str]
+        Names of the added columns; all of them if empty.
+    quiet : bool
+        Whether to omit messages.
+
+    Returns
+    -------
+    dict[str, list]
+        Cells by column.
+    """
     table = labelling.table
     if labelling.saved is not None:
         from isthmus.cli.label_run import added_columns
@@ -237,6 +298,26 @@ def table_to_write(
 
 
 def describe_next(result: str, checked: str, found: LabelCheck, labelling: Labelling, label_column: str = TRUTH) -> str:
+    """Return what to do after a check, with the command.
+
+    Parameters
+    ----------
+    result : str
+        Name of the checked file.
+    checked : str
+        Name of the file with true labels.
+    found : LabelCheck
+        Outcome of the check.
+    labelling : Labelling
+        The checked result.
+    label_column : str, default=TRUTH
+        Column with the true labels.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     passing = found.guarantee
     files = f"{shlex.quote(result)} {shlex.quote(checked)}"
     renamed = label_column != TRUTH
@@ -259,18 +340,65 @@ def describe_next(result: str, checked: str, found: LabelCheck, labelling: Label
 
 
 def count_new_answers(found: LabelCheck, saved: Any) -> int:
+    """Count the true labels that the saved result has not learned yet.
+
+    Parameters
+    ----------
+    found : LabelCheck
+        Outcome of the check.
+    saved : Any
+        The saved result.
+
+    Returns
+    -------
+    int
+        Number of true labels.
+    """
     read = saved.known_answers.read
     known = dict(zip(read.rows, read.labels, strict=True))
     return sum(known.get(row) != truth for row, truth in zip(found.rows, found.true_labels, strict=True))
 
 
 def describe_read_on(result: str, saved: Any) -> str:
+    """Return what to read next when every answer has been learned.
+
+    Parameters
+    ----------
+    result : str
+        Name of the saved result.
+    saved : Any
+        The saved result.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     from isthmus.cli.label_run import describe_next as describe_next_reading
 
     return describe_next_reading(saved, saved.next_step(), saved=result, table=None, budget=saved.error_budget)
 
 
 def open_labelling(path: str, text: str | None) -> Labelling:
+    """Read a labelled table or a saved result.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file.
+    text : str or None
+        Name of the text column of a table; guessed if None.
+
+    Returns
+    -------
+    Labelling
+        Data for a check.
+
+    Raises
+    ------
+    DataError
+        If the file is neither, or cannot be checked.
+    """
     try:
         docs = read_collection(path, text=text, label="label")
     except DataError as error:
@@ -288,7 +416,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
         return Labelling(saved.labels, saved.texts, saved.document_ids, saved.columns(), saved)
     table = docs.table()
     if DONE in table:
-        # Its own sample would find every label right.
+        # A sample of corrected labels would find every label right.
         raise DataError(
             f"{path!r} has the column {DONE!r}, so true labels were put into it; give the labelling as isthmus label "
             "wrote it, or rename a column of your own.",
@@ -314,7 +442,28 @@ def draw(
     budget: float | None = None,
     read: LabelCheck | None = None,
 ) -> tuple[dict[str, list], dict]:
-    """The sample as columns, and what is to be told about it."""
+    """Draw a sample.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The result to check.
+    n : int or None
+        Number of documents.
+    margin : float or None
+        Half the width of the interval that determines the number.
+    seed : int
+        Seed of the draw.
+    budget : float, optional
+        Share of wrong labels that may pass unread.
+    read : LabelCheck, optional
+        Outcome of the check so far, to draw more documents.
+
+    Returns
+    -------
+    tuple[dict[str, list], dict]
+        Columns of the sample, and its figures.
+    """
     from isthmus.choose.sampling import draw_sample, sample_margin, sample_size, sample_table
 
     if budget is not None:
@@ -333,7 +482,26 @@ def draw(
 def draw_to_decide(
     labelling: Labelling, n: int, budget: float, seed: int, read: LabelCheck | None
 ) -> tuple[dict[str, list], dict]:
-    """A sample from which most follows about a budget; after ``read``, whose documents come first, ``n`` more."""
+    """Draw the sample that decides most about a budget.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The result to check.
+    n : int
+        Number of new documents.
+    budget : float
+        Share of wrong labels that may pass unread.
+    seed : int
+        Seed of the draw.
+    read : LabelCheck or None
+        Outcome of the check so far; its documents come first.
+
+    Returns
+    -------
+    tuple[dict[str, list], dict]
+        Columns of the sample, and its figures.
+    """
     from isthmus.choose import guaranteed
     from isthmus.choose.sampling import sample_table
 
@@ -358,7 +526,22 @@ def draw_to_decide(
 
 
 def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
-    """What to do with the sample, and what it will tell."""
+    """Return what to do with a sample, and what it will show.
+
+    Parameters
+    ----------
+    drawn : dict[str, Any]
+        Figures of the sample.
+    result : str
+        Name of the checked file.
+    output : str
+        Name of the sample's file.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     checked = "CHECKED" if output == "-" else shlex.quote(output)
     result = shlex.quote(result)
     what = f"Label these {drawn['sample']:,} of {drawn['population']:,} documents in the column {TRUTH}, then run"
@@ -371,6 +554,29 @@ def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
 
 
 def check_answers(labelling: Labelling, path: str, label: str, budget: float | None = None) -> LabelCheck:
+    """Estimate the accuracy from true labels.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The result to check.
+    path : str
+        File with true labels.
+    label : str
+        Column with the true labels.
+    budget : float, optional
+        Share of wrong labels that may pass unread.
+
+    Returns
+    -------
+    LabelCheck
+        Outcome of the check.
+
+    Raises
+    ------
+    DataError
+        If the file does not fit the result, or its documents cannot be checked.
+    """
     import numpy as np
 
     from isthmus._math.confidence import without_text
@@ -378,7 +584,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     from isthmus.corpus.filled import check_drawn, read_among, read_sample
 
     try:
-        # The numbers are asked for as the text, because a person may have taken the column of texts out.
+        # The numbers serve as text, because a person may have removed the column of texts.
         docs = read_collection(path, text="document", label=label)
     except DataError as error:
         if error.code != "unknown-column":
@@ -414,6 +620,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
             "check documents that isthmus check drew.",
             code="bad-check",
         )
+    # Labels that were given before are not part of the checked population, so rows are renumbered.
     place = {row: number for number, row in enumerate(labelling.found)}
     among = read_among(columns.get("among", ()))
     if among is None:
@@ -438,10 +645,32 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
 
 
 def _is_true(cell: Any) -> bool:
+    """Return whether a cell contains "true" in any case."""
     return cell_text(cell).lower() == "true"
 
 
 def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
+    """Estimate how reliable each annotator of a table is.
+
+    Parameters
+    ----------
+    labelling : Labelling
+        The result to compare with.
+    path : str
+        File with answers and their annotators.
+    label : str
+        Column with the answers.
+
+    Returns
+    -------
+    HandCheck
+        Outcome of the comparison.
+
+    Raises
+    ------
+    DataError
+        If a column is missing.
+    """
     from isthmus.api.hands import compare_hands
     from isthmus.corpus.filled import read_sample
 
@@ -460,14 +689,29 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck, *, marked: bool = False) -> dict[str, list]:
-    """The table with the true labels put in and marked; ``marked``: the guarantee decides what needs review already."""
+    """Return a table with the true labels inserted and marked.
+
+    Parameters
+    ----------
+    table : dict[str, list]
+        Labelled table.
+    found : LabelCheck
+        Outcome of the check.
+    marked : bool, default=False
+        Whether the guarantee has already decided which rows need review.
+
+    Returns
+    -------
+    dict[str, list]
+        Cells by column.
+    """
     truths = dict(zip(found.rows, found.true_labels, strict=True))
     new: dict[str, list] = {"label": list(table["label"])}
     for row, truth in truths.items():
         new["label"][row] = truth
     for name, value in (("confidence", 1.0), ("needs_review", False), ("review_reason", "")):
         if name in table:
-            # In a csv file all cells are texts; a column stays of one kind.
+            # The cells of a csv file are texts; all cells of a column keep one type.
             new[name] = [
                 cell if row not in truths else str(value) if isinstance(cell, str) else value
                 for row, cell in enumerate(table[name])

@@ -1,4 +1,4 @@
-"""``isthmus cluster``: grouped documents and ungrouped documents in, named clusters out."""
+"""``isthmus cluster``: read grouped documents and ungrouped documents, write named clusters."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.request import ClusterRequest, in_flags
 
+# Columns that the command adds.
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 FILES = (
     "Grouped documents (one file or several), then the documents to group: csv, tsv, jsonl, parquet, xlsx, a folder, "
@@ -62,8 +63,9 @@ def cluster(request: ClusterRequest) -> None:
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 
     Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json next to the
-    output says how to repeat the run. Several sources are matched with the target one by one, so that their groups may
-    differ. Files that are large together, folders of tables and patterns are read in blocks.
+    output
+    contains everything needed to repeat the run. Several sources are matched with the target one by one, so that their
+    groups may differ. Files that are large together, folders of tables and patterns are read in blocks.
     """
     if request.within is not None or request.names:
         split_result(request)
@@ -83,7 +85,7 @@ def cluster(request: ClusterRequest) -> None:
 
 
 def _check(request: ClusterRequest) -> None:
-    """Refuse what cannot work before anything is read."""
+    """Raise an error if the options cannot work, before anything is read."""
     request.check()
     refuse(
         (len(request.files) < 2, f"{plural(len(request.files), 'file')} given; name SOURCE, then TARGET."),
@@ -98,6 +100,18 @@ def _check(request: ClusterRequest) -> None:
 
 
 def split_result(request: ClusterRequest) -> None:
+    """Split a class of a saved result into groups, and name them.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        Options of the command.
+
+    Raises
+    ------
+    UsageError
+        If the options do not fit.
+    """
     request.check()
     allowed = ("files", "within", "names", "clusters", "output", "exact", "as_json", "force", "quiet")
     idle = [spec.shown for spec in request.given() if spec.name not in allowed]
@@ -122,7 +136,23 @@ def split_result(request: ClusterRequest) -> None:
 
 
 def read_subtopic_names(given: Sequence[str]) -> dict[str, str]:
-    """Numbers of groups and names of their classes, as they are typed: ``1=manners``."""
+    """Parse the names of groups, such as ``1=manners``.
+
+    Parameters
+    ----------
+    given : Sequence[str]
+        Pairs of a number and a name.
+
+    Returns
+    -------
+    dict[str, str]
+        Name by number.
+
+    Raises
+    ------
+    UsageError
+        If a pair has another form or names a group twice.
+    """
     names: dict[str, str] = {}
     for pair in given:
         number, sign, name = pair.partition("=")
@@ -135,10 +165,24 @@ def read_subtopic_names(given: Sequence[str]) -> dict[str, str]:
 
 
 def describe_split_next(request: ClusterRequest, named: bool) -> str:
+    """Return what to do after a split.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        Options of the command.
+    named : bool
+        Whether the groups have got names.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     result = shlex.quote(str(request.files[0]))
     if not named:
         split = f"--within {shlex.quote(str(request.within))}"
-        if request.clusters is not None:  # another number of groups would give the numbers to other documents
+        if request.clusters is not None:  # with another number of groups, the numbers would mean other documents
             split += f" --clusters {request.clusters}"
         output = free_name("answers.csv")
         return f"Name the groups worth a class: isthmus cluster {result} {split} --name 1=CLASS -o {output}"
@@ -147,7 +191,18 @@ def describe_split_next(request: ClusterRequest, named: bool) -> str:
 
 
 def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read, group and write; the outcome in a few numbers, and the record."""
+    """Read the files, group the documents and write the outputs.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        Options of the command.
+
+    Returns
+    -------
+    tuple[dict[str, Any], dict[str, Any]]
+        Figures of the outcome, and the record of the run.
+    """
     *sources, target = request.files
     with talking(request.quiet) as line:
         warn_of_same_file(sources)
@@ -160,7 +215,8 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
         collections = list(dict.fromkeys(names or ()))
         check_table(request.output, target_docs.table(), added=len(ADDED))
         line.expect(plan_stages("cluster", source_docs, target_docs, report=request.report, save=request.save))
-        from isthmus.api.cluster import cluster as group_texts  # here, so that a missing file is told at once
+        # Imported here, so that a missing file is reported without delay.
+        from isthmus.api.cluster import cluster as group_texts
 
         count_cores()
         result = group_texts(
@@ -188,6 +244,23 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
 
 
 def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Group documents in blocks, for files larger than memory.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        Options of the command.
+
+    Returns
+    -------
+    tuple[dict[str, Any], dict[str, Any]]
+        Figures of the outcome, and the record of the run.
+
+    Raises
+    ------
+    UsageError
+        If an option or a file cannot be used in blocks.
+    """
     from isthmus.scale.cluster import cluster_in_blocks
 
     check_blocks(request)
@@ -219,6 +292,7 @@ def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, An
 
 
 def _write(result, source, target, request: ClusterRequest) -> list[str]:
+    """Write the outputs and return their names."""
     from isthmus.report import write_cluster_report
 
     columns = result.columns()
@@ -233,12 +307,29 @@ def _write(result, source, target, request: ClusterRequest) -> list[str]:
 def _record(
     request: ClusterRequest, inputs: list[dict], settings: dict[str, Any], outcome: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return the content of ``run.json``."""
     options = request.for_record()
     return run_record("cluster", request.output, inputs, options=options, settings=settings, **outcome)
 
 
 def read_pivots(given: Sequence[str]) -> dict[str, float]:
-    """Words and weights as they are typed: ``bank=0``."""
+    """Parse words with weights, such as ``bank=0``.
+
+    Parameters
+    ----------
+    given : Sequence[str]
+        Pairs of a word and a weight.
+
+    Returns
+    -------
+    dict[str, float]
+        Weight by word.
+
+    Raises
+    ------
+    UsageError
+        If a pair has another form.
+    """
     weights = {}
     for pair in given:
         word, sign, weight = pair.rpartition("=")
@@ -252,6 +343,26 @@ def read_pivots(given: Sequence[str]) -> dict[str, float]:
 
 
 def summarise(result, source, target, output: str, written: list[str]) -> dict[str, Any]:
+    """Return the figures of a result for messages and JSON.
+
+    Parameters
+    ----------
+    result
+        Result of the clustering.
+    source
+        Grouped documents.
+    target
+        Ungrouped documents.
+    output : str
+        Path of the output.
+    written : list[str]
+        Names of the written files.
+
+    Returns
+    -------
+    dict[str, Any]
+        Figures by name.
+    """
     clusters = [
         {name: row[name] for name in ("cluster", "name", "size", "aligned_to", "strength", "words", "pivots")}
         for row in result.clusters(top=6, documents=0)
@@ -272,7 +383,18 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
 
 
 def describe_outcome(summary: dict[str, Any]) -> list[str]:
-    """A grouping in at most six lines, the largest clusters first."""
+    """Describe a result in at most six lines, with the largest clusters first.
+
+    Parameters
+    ----------
+    summary : dict[str, Any]
+        Figures of the outcome.
+
+    Returns
+    -------
+    list[str]
+        Lines.
+    """
     last = [f"note: {in_flags(summary['guidance_estimate'])}"] if summary.get("source_helps") is False else []
     if summary.get("groups_not_used"):
         last.append(f"source groups without a cluster: {list_columns(summary['groups_not_used'])}")
@@ -281,6 +403,18 @@ def describe_outcome(summary: dict[str, Any]) -> list[str]:
 
 
 def describe_cluster(row: dict[str, Any]) -> str:
+    """Describe a cluster in one line.
+
+    Parameters
+    ----------
+    row : dict[str, Any]
+        Figures of the cluster.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     group = row["aligned_to"]
     of = f" of {shorten(row['source'])}" if row.get("source") else ""
     aligned = "new" if group is None else f"aligned with {shorten(group)}{of}, {row['strength']:.2f}"
@@ -289,7 +423,20 @@ def describe_cluster(row: dict[str, Any]) -> str:
 
 
 def describe_next(request: ClusterRequest, *, large: bool) -> str:
-    """What to do after a grouping; runs in blocks make no report."""
+    """Return what to do after clustering; runs in blocks write no report.
+
+    Parameters
+    ----------
+    request : ClusterRequest
+        Options of the command.
+    large : bool
+        Whether the run read in blocks.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     if large:
         return f"Read some documents of each cluster in {request.output}, those with the highest strength first."
     if request.report is not None:

@@ -1,4 +1,4 @@
-"""What the commands share: notes and progress on standard error, the run record."""
+"""Functions that commands share: messages and progress on standard error, JSON, and the paths of records."""
 
 from __future__ import annotations
 
@@ -29,13 +29,24 @@ from isthmus.exceptions import IsthmusWarning
 from isthmus.request import in_flags
 
 Target = Annotated[Path | None, flag("--target FILE", "The file that was labelled, where RESULT lacks its columns.")]
-MOST_LINES = 8  # of the outcome on a terminal, with the files written and the next step
+MOST_LINES = 8  # lines about the outcome on a terminal, including written files and the next step
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
 
 
 @contextmanager
 def talking(quiet: bool) -> Iterator[ProgressLine]:
-    """Show progress and warnings, each once, on standard error while the block runs; nothing when quiet."""
+    """Show progress, and each warning once, on standard error while the block runs.
+
+    Parameters
+    ----------
+    quiet : bool
+        Whether to show nothing.
+
+    Yields
+    ------
+    ProgressLine
+        The line of progress.
+    """
     line = ProgressLine()
     with warnings.catch_warnings():
         if quiet:
@@ -47,9 +58,10 @@ def talking(quiet: bool) -> Iterator[ProgressLine]:
         said = set()
 
         def show(message, category, *where, **more):
+            """Print a warning unless a similar one was printed."""
             code = f" [{message.code}]" if isinstance(message, IsthmusWarning) else ""
             note = f"note: {one_line(in_flags(str(message)))}{code}"
-            # Methods and folds repeat each other's warnings, some of them about a part of the documents.
+            # Methods and folds repeat warnings with other numbers of documents; the comparison ignores them.
             gist = _COUNTS.sub("", note)
             if gist not in said:
                 said.add(gist)
@@ -61,16 +73,26 @@ def talking(quiet: bool) -> Iterator[ProgressLine]:
 
 
 def count_cores() -> None:
-    """Count physical cores before a fit does: joblib keeps the number, and its alarm where a machine tells none."""
+    """Count physical cores before a fit does: joblib remembers the number, and warns if it cannot be found."""
     from joblib import cpu_count
 
-    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):  # part of a traceback goes there, too
+    with warnings.catch_warnings(), redirect_stderr(io.StringIO()):  # joblib also prints part of a traceback
         warnings.simplefilter("ignore")
         cpu_count(only_physical_cores=True)
 
 
 def describe(docs: Collection, role: str, quiet: bool) -> None:
-    """Say what was read: size, columns, classes and oddities."""
+    """Report what was read: size, columns, classes and problems.
+
+    Parameters
+    ----------
+    docs : Collection
+        Documents that were read.
+    role : str
+        Role of the documents, such as "source".
+    quiet : bool
+        Whether to print nothing.
+    """
     if quiet:
         return
     encoding = f", {docs.encoding}" if docs.encoding else ""
@@ -88,7 +110,17 @@ def describe(docs: Collection, role: str, quiet: bool) -> None:
 
 
 def say_outcome(lines: Sequence[str], files: Sequence[str] = (), step: str = "") -> None:
-    """Tell how a command ended: lines that :func:`fit_lines` left, the files written, and last what to do next."""
+    """Report how a command ended: the outcome, the written files and the next step.
+
+    Parameters
+    ----------
+    lines : Sequence[str]
+        Lines about the outcome.
+    files : Sequence[str], default=()
+        Names of the written files.
+    step : str, default=""
+        What to do next.
+    """
     tail = [f"wrote {', '.join(files)}"] if files else []
     tail += [f"next: {step}"] if step else []
     for line in [*lines, *tail]:
@@ -96,7 +128,18 @@ def say_outcome(lines: Sequence[str], files: Sequence[str] = (), step: str = "")
 
 
 def free_name(name: str) -> str:
-    """The name, with a number where a file has it already: a proposed command should run as it is."""
+    """Return a name, with a number if the file exists, so that a suggested command can run unchanged.
+
+    Parameters
+    ----------
+    name : str
+        Name of a file.
+
+    Returns
+    -------
+    str
+        Name of a file that does not exist.
+    """
     path, number = Path(name), 1
     while path.exists():
         number += 1
@@ -105,13 +148,35 @@ def free_name(name: str) -> str:
 
 
 def taught_files() -> str:
-    """Where a proposed ``isthmus teach`` writes its table, and its labelling for what comes after."""
+    """Return the options with which a suggested ``isthmus teach`` writes its table and its saved result.
+
+    Returns
+    -------
+    str
+        Part of a command.
+    """
     return f"-o {free_name('taught.csv')} --save {free_name('taught.isthmus')}"
 
 
 def fit_lines(lines: Sequence[str], most: int, where: str) -> list[str]:
-    """The first lines where there are too many for a screen; ``where`` says how to see the others.
+    """Shorten a list of lines that is too long for a screen.
 
+    Parameters
+    ----------
+    lines : Sequence[str]
+        Lines.
+    most : int
+        Largest number of lines.
+    where : str
+        How to see the omitted lines.
+
+    Returns
+    -------
+    list[str]
+        At most ``most`` lines.
+
+    Examples
+    --------
     >>> fit_lines(["staff: 3", "price: 2", "service: 1"], 2, "in labelled.csv")
     ['staff: 3', 'and 2 more, in labelled.csv']
     """
@@ -119,7 +184,13 @@ def fit_lines(lines: Sequence[str], most: int, where: str) -> list[str]:
 
 
 def print_json(content: Any) -> None:
-    """Write JSON to standard output, in plain ASCII where its encoding has no sign for a letter."""
+    """Write JSON to standard output, in ASCII if its encoding lacks a character.
+
+    Parameters
+    ----------
+    content : Any
+        Any combination of dicts, lists, numbers and texts.
+    """
     text = as_json_text(content)
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
@@ -129,11 +200,31 @@ def print_json(content: Any) -> None:
 
 
 def as_json_text(content: Any, *, ensure_ascii: bool = False) -> str:
-    """JSON in which names that are not UTF-8 become U+FFFD, so that it can be written anywhere."""
+    """Return JSON that can be written anywhere: bytes of file names that are not UTF-8 become U+FFFD.
+
+    Parameters
+    ----------
+    content : Any
+        Any combination of dicts, lists, numbers and texts.
+    ensure_ascii : bool, default=False
+        Whether to escape all characters outside ASCII.
+
+    Returns
+    -------
+    str
+        JSON with a final line break.
+    """
     return mend_surrogates(json.dumps(content, ensure_ascii=ensure_ascii, indent=2)) + "\n"
 
 
 def note_guarded(count: int) -> None:
+    """Warn about cells that got an apostrophe so that a spreadsheet does not run them as formulas.
+
+    Parameters
+    ----------
+    count : int
+        Number of cells.
+    """
     if count:
         message = (
             f"{plural(count, 'cell that begins', 'cells that begin')} with =, +, - or @ (or a tab, or a line break) "
@@ -144,13 +235,25 @@ def note_guarded(count: int) -> None:
 
 
 def run_record_path(output: Path) -> Path:
-    """``run.json`` beside the output, or ``NAME.run.json`` where that one is about another output."""
+    """Return the path of a run's record: ``run.json`` next to the output, or another name if that one is taken.
+
+    Parameters
+    ----------
+    output : Path
+        Path of the output.
+
+    Returns
+    -------
+    Path
+        Path of the record.
+    """
     numbers = (f"{output.name}.run.{number}.json" for number in itertools.count(2))
     names = itertools.chain(("run.json", f"{output.name}.run.json"), numbers)
     return next(path for path in (output.parent / name for name in names) if _is_free_or_ours(path, output.name))
 
 
 def _is_free_or_ours(path: Path, output: str) -> bool:
+    """Return whether a path is unused, or contains the record of the same output."""
     if not os.path.lexists(path):
         return True
     try:
@@ -163,6 +266,20 @@ def _is_free_or_ours(path: Path, output: str) -> bool:
 
 
 def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
+    """Compute the hash of a file, or of all files of a folder with their names.
+
+    Parameters
+    ----------
+    path : str | os.PathLike
+        Path; "-" is standard input.
+    known : str, optional
+        Hash that is already known.
+
+    Returns
+    -------
+    str or None
+        SHA-256 hash in hexadecimal digits, or None for standard input.
+    """
     if known is not None:
         return known
     if str(path) == "-":
@@ -175,6 +292,7 @@ def file_hash(path: str | os.PathLike, known: str | None = None) -> str | None:
     for file in files:
         if file.is_file():
             if place.is_dir():
+                # The names are part of the hash, so that renaming a file changes it.
                 digest.update(str(file.relative_to(place)).encode("utf-8", "surrogateescape"))
             with file.open("rb") as content:
                 while block := content.read(1 << 20):

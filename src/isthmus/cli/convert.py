@@ -1,4 +1,4 @@
-"""``isthmus convert``: from a table to the files of other labelling tools, and back."""
+"""``isthmus convert``: convert a table into files of other labelling tools, and back."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from isthmus.corpus.exchange import TOOLS, Labelled, write_tool_file
 from isthmus.corpus.formats import format_of
 from isthmus.exceptions import DataError, UsageError
 
+# Formats to write, and the endings that some tools require.
 _TO = (*TOOLS, "fasttext", "table")
 _ENDINGS = {"label-studio": ".json", "argilla": ".json", "prodigy": ".jsonl", "doccano": ".jsonl"}
 EXAMPLE = "Example: isthmus convert labelled.csv tasks.json --to label-studio"
@@ -41,8 +42,8 @@ def convert(
 ) -> None:
     """Write labelled documents for another labelling tool, or make a table of that tool's file.
 
-    Labels of a model become predictions or suggestions for people to confirm, with their confidence. What people then
-    answer is exported from the tool and can be given to isthmus teach as it is.
+    Labels of a model become predictions or suggestions for people to confirm, with their confidence. Export people's
+    answers from the tool and give them to isthmus teach without changes.
     """
     tool = _tool(to, output)
     check_output(output, force=force, table=tool == "table")
@@ -61,6 +62,7 @@ def convert(
 
 
 def _tool(to: str | None, output: str) -> str:
+    """Return the tool to write for, by the option or by the ending of the output."""
     if to is None:
         format = format_of(output)
         if format is not None and format.name == "fasttext":
@@ -77,6 +79,7 @@ def _tool(to: str | None, output: str) -> str:
 
 
 def _column(docs: Collection, name: str) -> list:
+    """Return a column of the table, or raise an error if it does not exist."""
     if name not in docs.columns:
         raise DataError(
             f"{docs.name} has no column {name!r}; give a table that isthmus label wrote, or leave out --review.",
@@ -86,11 +89,14 @@ def _column(docs: Collection, name: str) -> list:
 
 
 def _is_true(cell: object) -> bool:
+    """Return whether a cell means yes."""
     return cell_text(cell).strip().casefold() in ("true", "1", "yes")
 
 
 def _labelled(docs: Collection, by_people: bool | None) -> Labelled:
+    """Return documents with labels in the form that tools get."""
     confidence = docs.columns.get("confidence")
+    # A column with confidence shows that a model gave the labels.
     guesses = not by_people if by_people is not None else confidence is not None
     others = {name: cells for name, cells in docs.columns.items() if name != "confidence"}
     numbers = None if confidence is None else [as_number(cell_text(cell)) for cell in confidence]

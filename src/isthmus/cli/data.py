@@ -1,4 +1,4 @@
-"""``isthmus data``: the bundled sample as files, and the benchmark corpora."""
+"""``isthmus data``: write the bundled sample as files, and list or import the benchmark corpora."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ app = typer.Typer(
 
 
 def register(program: typer.Typer) -> None:
+    """Add the command to the program.
+
+    Parameters
+    ----------
+    program : typer.Typer
+        The program.
+    """
     program.add_typer(app, name="data")
+    # Without a callback, typer would run a single command directly.
     program.callback()(lambda: None)
 
 

@@ -1,4 +1,4 @@
-"""``isthmus demo``: the bundled sample, end to end."""
+"""``isthmus demo``: label the bundled sample and compare with its true labels."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ def demo(
     force: Annotated[bool, shared("force", "Replace files of an earlier run.")] = False,
 ) -> None:
     """Label the bundled sample (motorcycle dealer → car dealer) and write a report."""
+    # Refuse an unknown method before anything is written.
     if method != "auto":
         get_method(method)
     output.mkdir(parents=True, exist_ok=True)
@@ -47,6 +48,7 @@ def demo(
     from isthmus.evaluate import accuracy
     from isthmus.report.hero import why_this_method
 
+    # Only the demonstration knows the true labels, so only it can report the accuracy itself.
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
     low, high = wilson_ends(right, len(true_labels), two_sided_z(0.95))

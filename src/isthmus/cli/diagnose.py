@@ -1,4 +1,4 @@
-"""``isthmus diagnose``: what separates two collections, and what to do about it."""
+"""``isthmus diagnose``: compare two collections and advise whether labels transfer."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def diagnose(
     force: Annotated[bool, shared("force", "Replace a report that exists.")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
-    """Say whether labels can travel from SOURCE to TARGET, and what to look out for.
+    """Report whether labels can transfer from SOURCE to TARGET, and which problems to expect.
 
-    What needs attention is printed most serious first; --full prints all findings with their figures. No label of
-    TARGET is needed or read. The exit code is 0 even when the advice is not to transfer.
+    Problems are printed with the most serious first; --full prints all findings with their figures. The command neither
+    needs nor reads labels of TARGET. The exit code is 0 even if the advice is not to transfer.
     """
     refuse(
         (source == "-" and target == "-", "Both SOURCE and TARGET are '-'; only one can be standard input."),
@@ -78,7 +78,7 @@ def diagnose(
     if as_json:
         print_json(result.to_dict())
     else:
-        # Words and labels of hostile data must not steer the terminal; the table's own indents are kept.
+        # Words and labels of malicious data must not control the terminal; only the indentation of our own table stays.
         for line in str(result).splitlines() if full else short_lines(result):
             emit(" " * (len(line) - len(line.lstrip())) + one_line(in_flags(line)))
     if not quiet:
@@ -87,11 +87,23 @@ def diagnose(
 
 
 def short_lines(result: Diagnosis) -> list[str]:
-    from isthmus.shift.diagnose import SEVERITIES  # here, so that a missing file is told at once
+    """Return the verdict and the problems that need attention.
+
+    Parameters
+    ----------
+    result : Diagnosis
+        The comparison.
+
+    Returns
+    -------
+    list[str]
+        Lines.
+    """
+    from isthmus.shift.diagnose import SEVERITIES  # imported here, so that a missing file is reported without delay
 
     grave = []
     for row in result:
-        names_words = row["topic"] == "moved words"  # its advice is about the words that the finding names
+        names_words = row["topic"] == "moved words"  # the advice refers to words that only the finding names
         figures = f"{row['finding']} " if row["severity"] > 1 or names_words else ""
         if row["severity"]:
             grave.append(f"[{SEVERITIES[row['severity']]}] {row['topic']}: {figures}{row['advice']}")
@@ -99,6 +111,24 @@ def short_lines(result: Diagnosis) -> list[str]:
 
 
 def describe_next(result: Diagnosis, source: str, target: str, review_source: Path | None) -> str:
+    """Return what to do after the comparison.
+
+    Parameters
+    ----------
+    result : Diagnosis
+        The comparison.
+    source : str
+        Name of the source.
+    target : str
+        Name of the target.
+    review_source : Path or None
+        File with uncertain source labels, if it was written.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     if review_source is not None:
         return (
             f"Fill in true_label where a label of {review_source} is wrong; after isthmus label --save FILE, isthmus "

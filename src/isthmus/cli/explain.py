@@ -1,4 +1,4 @@
-"""``isthmus explain``: which terms of a document spoke for which class."""
+"""``isthmus explain``: list the terms of a document that support or oppose each class."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError
 
 EXAMPLE = "Example: isthmus explain dealer.isthmus --document c0002 --top 3"
+# Columns of the output.
 _COLUMNS = ("document", "class", "term", "contribution")
 
 
@@ -57,7 +58,27 @@ def explain(
 
 
 def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
-    """Rows with the wanted ids, in that order; an id that several documents share gives all of them."""
+    """Return the rows of documents by their ids, in the same order; a shared id returns all of its rows.
+
+    Parameters
+    ----------
+    saved
+        Saved result.
+    wanted : list[str]
+        Ids of documents.
+    path : Path
+        Path of the saved result, for error messages.
+
+    Returns
+    -------
+    list[int]
+        Rows.
+
+    Raises
+    ------
+    DataError
+        If an id does not exist.
+    """
     ids = saved.document_ids
     found = []
     for name in wanted:
@@ -73,11 +94,41 @@ def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
 
 
 def name_of(saved, row: int) -> str:
+    """Return the id of a document, with its number if several documents share the id.
+
+    Parameters
+    ----------
+    saved
+        Saved result.
+    row : int
+        Row of the document.
+
+    Returns
+    -------
+    str
+        Name for people.
+    """
     ids = saved.document_ids
     return ids[row] if ids.count(ids[row]) == 1 else f"{ids[row]} (document {row + 1})"
 
 
 def account(saved, row: int, top: int) -> list[dict]:
+    """Return the contributions of a document's terms.
+
+    Parameters
+    ----------
+    saved
+        Saved result.
+    row : int
+        Row of the document.
+    top : int
+        Number of terms per class.
+
+    Returns
+    -------
+    list[dict]
+        Dicts with ``document``, ``class``, ``term`` and ``contribution``.
+    """
     name = name_of(saved, row)
     found = saved.reasons(row, top=top)
     cells = [(name, entry["class"], entry["term"], round(float(entry["contribution"]), 6)) for entry in found]
@@ -85,6 +136,15 @@ def account(saved, row: int, top: int) -> list[dict]:
 
 
 def tell(saved, row: int) -> None:
+    """Print the label, the confidence and the beginning of a document.
+
+    Parameters
+    ----------
+    saved
+        Saved result.
+    row : int
+        Row of the document.
+    """
     text = saved.texts[row]
     label = f"{saved.labels[row]}, confidence {saved.confidence[row]:.2f}, by {saved.method}"
     say(one_line(f"{name_of(saved, row)}: {label}: {text[:200]}{'…' if len(text) > 200 else ''}"))

@@ -1,4 +1,4 @@
-"""What ``isthmus label`` reads: several sources, one half-labelled file, answers that stand in the target."""
+"""Read the files of ``isthmus label``: several sources, one half-labelled file, and answers in the target."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from isthmus.corpus.guess import SOME, WantLabels, check_label_kind, find_column
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.request import LabelRequest
 
+# Columns by which a table with labels from Isthmus is recognised.
 MACHINE_COLUMNS = {"label", "confidence", "needs_review"}
 
 
@@ -27,23 +28,39 @@ class Inputs:
 
     source: Collection
     target: Collection
-    source_domain: list[str] | None = None  # name of the file of each source document, where there are several
-    target_labels: list | None = None  # answers that stand in the target itself
-    half_labelled: Collection | None = None  # the one file that both came from
+    source_domain: list[str] | None = None  # file name of each source document, if there are several files
+    target_labels: list | None = None  # answers from a column of the target
+    half_labelled: Collection | None = None  # the file that contained both, if there is only one
     records: list[dict] = field(default_factory=list)
 
     @property
     def by_names_alone(self) -> bool:
-        """Whether no document is labelled, so that classes are known by their names alone."""
+        """Whether no document has a label, so that only the names of the classes are known."""
         return not len(self.source)
 
 
 def read_as(
     request: LabelRequest, path: str, *, target: bool, has_ids: bool | None = None, **want_labels: WantLabels
 ) -> Collection:
-    """Read one file as source (labels are needed) or as target (none), unless ``want_labels`` is given.
+    """Read a file as source, which needs labels, or as target, which needs none.
 
-    ``has_ids``: whether the column of ``--id`` is looked for; in a target, if omitted.
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    path : str
+        Path of the file.
+    target : bool
+        Whether the file is the target.
+    has_ids : bool, optional
+        Whether to look for the column of ``--id``; only in a target if omitted.
+    **want_labels : WantLabels
+        Whether labels are needed; replaces the default.
+
+    Returns
+    -------
+    Collection
+        The documents.
     """
     wanted: Any = {"want_labels": not target} | want_labels
     return read_collection(
@@ -57,7 +74,18 @@ def read_as(
 
 
 def read_inputs(request: LabelRequest) -> Inputs:
-    """Read the files: the last one is the target; one alone is both."""
+    """Read the files: the last one is the target; a single file contains both.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+
+    Returns
+    -------
+    Inputs
+        Documents to learn from and to label.
+    """
     files, quiet = request.files, request.quiet
     check_sheet(files, request.sheet)
     warn_of_same_file(files[:-1], request.sheet)
@@ -79,12 +107,41 @@ def read_inputs(request: LabelRequest) -> Inputs:
 
 
 def check_sheet(files: Sequence[str], sheet: str | None) -> None:
+    """Raise an error if a worksheet is named but no file is a workbook.
+
+    Parameters
+    ----------
+    files : Sequence[str]
+        Paths of the files.
+    sheet : str or None
+        Name of the worksheet, or None.
+
+    Raises
+    ------
+    UsageError
+        If no file is a workbook.
+    """
     if sheet is not None and not any(map(is_workbook, files)):
         raise UsageError(f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.")
 
 
 def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) -> None:
-    """Refuse to learn from labels that Isthmus gave."""
+    """Raise an error if labels to learn from were given by Isthmus.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    table : Iterable[str]
+        Names of its columns.
+    request : LabelRequest
+        Options of the command.
+
+    Raises
+    ------
+    DataError
+        If the labels come from Isthmus and the user has not allowed it.
+    """
     if request.trust_machine_labels or request.label not in (None, "label"):
         return
     if set(table) >= MACHINE_COLUMNS:
@@ -97,7 +154,15 @@ def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) ->
 
 
 def warn_of_same_file(files: Sequence[str], sheet: str | None = None) -> None:
-    """Warn where one file, or one sheet of it, is given twice: its documents would count double."""
+    """Warn if a file or a worksheet is given twice, because its documents would count double.
+
+    Parameters
+    ----------
+    files : Sequence[str]
+        Paths of the sources.
+    sheet : str, optional
+        Worksheet of all workbooks.
+    """
     for place, path in enumerate(files):
         for other in files[place + 1 :]:
             if _is_same(path, other, sheet):
@@ -106,7 +171,13 @@ def warn_of_same_file(files: Sequence[str], sheet: str | None = None) -> None:
 
 
 def warn_of_own_target(files: Sequence[str]) -> None:
-    """Warn where the target is also a source. In memory the texts themselves are compared; see ``isthmus.label``."""
+    """Warn if the target is also a source. In memory, ``isthmus.label`` compares the texts themselves.
+
+    Parameters
+    ----------
+    files : Sequence[str]
+        Paths of the sources, then of the target.
+    """
     if any(_is_same(path, files[-1]) for path in files[:-1]):
         message = (
             f"{files[-1]} is both source and target, so its documents are labelled from themselves and the expected "
@@ -116,6 +187,7 @@ def warn_of_own_target(files: Sequence[str]) -> None:
 
 
 def _is_same(first: str, second: str, sheet: str | None = None) -> bool:
+    """Return whether two names mean the same file and worksheet."""
     (first_file, first_sheet), (second_file, second_sheet) = split_sheet(first), split_sheet(second)
     if not (first_file.exists() and second_file.exists() and os.path.samefile(first_file, second_file)):
         return False
@@ -123,7 +195,7 @@ def _is_same(first: str, second: str, sheet: str | None = None) -> bool:
 
 
 def _split(path: str, request: LabelRequest) -> Inputs:
-    """One file: its labelled rows are the source, the others the target."""
+    """Read one file: its labelled rows become the source, the others the target."""
     if request.target_label is not None:
         raise UsageError(
             f"--target-label {request.target_label!r} names labels of TARGET; of one file alone the labelled rows are "
@@ -148,10 +220,22 @@ def _split(path: str, request: LabelRequest) -> Inputs:
 
 
 def join_collections(parts: Sequence[Collection]) -> tuple[Collection, list[str]]:
-    """Several collections as one, and the name of the one that each document came from."""
+    """Join several collections into one.
+
+    Parameters
+    ----------
+    parts : Sequence[Collection]
+        The collections.
+
+    Returns
+    -------
+    tuple[Collection, list[str]]
+        The joined collection, and the name of the collection that each document came from.
+    """
     names: dict[str, int] = {}
     domain = []
     for part in parts:
+        # Collections with the same name get a number.
         count = names[part.name] = names.get(part.name, 0) + 1
         domain += [part.name if count == 1 else f"{part.name} ({count})"] * len(part)
     shared = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
@@ -167,7 +251,7 @@ def join_collections(parts: Sequence[Collection]) -> tuple[Collection, list[str]
 
 
 def _compare_classes(sources: Sequence[Collection]) -> None:
-    """Tell of classes that not all sources have: often one class under two names."""
+    """Warn about classes that not all sources have: often one class has two names."""
     classes = [{label for label in docs.labels if label is not None} for docs in sources]
     everywhere = set.intersection(*classes)
     for docs, own in zip(sources, classes, strict=True):
@@ -178,7 +262,7 @@ def _compare_classes(sources: Sequence[Collection]) -> None:
 
 
 def _target_labels(target: Collection, sources: Sequence[Collection], request: LabelRequest) -> list | None:
-    """Labels that stand in the target: taken where the column is named, told of where it is not."""
+    """Return labels of the target from a named column, or report a column that looks like labels."""
     table = target.table()
     if request.target_label is not None:
         column = find_column(request.target_label, table, target.name, "target label")
@@ -198,7 +282,8 @@ def _target_labels(target: Collection, sources: Sequence[Collection], request: L
     filled = sum(label is not None for label in labels)
     if not filled:
         return None
-    from isthmus.corpus.filled import names_a_class  # loads numpy, which refusals do not wait for
+    # Imported here, because it loads numpy, which a refusal does not need.
+    from isthmus.corpus.filled import names_a_class
 
     if names_a_class(labels, [label for docs in sources for label in docs.labels]):
         say(
@@ -209,7 +294,22 @@ def _target_labels(target: Collection, sources: Sequence[Collection], request: L
 
 
 def label_half(half: Collection, result: Any) -> dict[str, list]:
-    """Label, confidence and needs_review of every row of a half-labelled file; given labels stay, at confidence 1."""
+    """Return the added columns of every row of a half-labelled file.
+
+    Rows with a given label keep it, with confidence 1.
+
+    Parameters
+    ----------
+    half : Collection
+        The half-labelled file.
+    result : Any
+        Result for its rows without a label.
+
+    Returns
+    -------
+    dict[str, list]
+        Cells by column.
+    """
     found = result.columns()
     if result.answers is not None:
         answered = set(result.answers.read.rows)

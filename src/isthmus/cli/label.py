@@ -1,4 +1,4 @@
-"""``isthmus label``: two files in, a labelled file out."""
+"""``isthmus label``: read labelled and unlabelled documents, write labels."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ def label(request: LabelRequest) -> None:
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
     Every column of TARGET is kept; label, confidence, needs_review, novel_group and review_reason are added. A run.json
-    next to the output says how to repeat the run. In csv and tsv, cells that a spreadsheet would run as formulas get an
-    apostrophe in front, unless --exact is given.
+    next to the output contains everything needed to repeat the run. In csv and tsv, cells that a spreadsheet would run
+    as
+    formulas get an apostrophe in front, unless --exact is given.
     """
     large = request.model is None and (asks_for_blocks(request) or (can_be_large(request) and in_blocks(request)))
     check_request(request, large=large)
@@ -40,9 +41,24 @@ def label(request: LabelRequest) -> None:
 
 
 def check_request(request: LabelRequest, *, large: bool = False) -> None:
+    """Raise an error if the options cannot work, before any file is read.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    large : bool, default=False
+        Whether the run reads in blocks.
+
+    Raises
+    ------
+    UsageError
+        If options do not fit each other.
+    """
     request.check()
     if request.method != "auto":
         get_method(request.method)
+    # Imported only when needed: most runs use neither option, and refusals should be fast.
     if request.parameters:
         from isthmus.api.methods import check_typed
 
@@ -81,7 +97,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
 
 
 def _check_model(request: LabelRequest) -> None:
-    """A saved model has learned already: options that would change how it learns can do nothing."""
+    """Raise an error if an option would change how a saved model learns, because it does not learn again."""
     refuse((len(request.files) > 1, "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET."))
     request.refuse_given("--model labels in memory and does not learn again", can="model")
     check_sheet(request.files, request.sheet)

@@ -1,4 +1,4 @@
-"""What ``isthmus label`` does once its options are read: three ways to labels, one way to write them."""
+"""The work of ``isthmus label`` after its options are checked: three ways to get labels, one way to write them."""
 
 from __future__ import annotations
 
@@ -58,24 +58,34 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import class_texts
 from isthmus.request import ADDED, LabelRequest, in_flags
 
-NONE = "none"  # of an option that is switched off
-SHOWN = 12  # classes counted on the terminal
+NONE = "none"  # value of an option that is switched off
+SHOWN = 12  # largest number of classes shown on the terminal
+# File names of a run's record.
 RECORD_NAME = re.compile(r"(^|\W)run(\.\d+)?\.json$")
-AT_ONCE = 100  # documents that somebody reads before looking at the labels again
+AT_ONCE = 100  # documents that a suggested sample contains
+# Description of the answers on which an expected accuracy is based.
 BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
 
 
 def label_files(request: LabelRequest) -> None:
+    """Label documents in memory and write all outputs.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    """
     with talking(request.quiet) as line, ExitStack() as work:
         inputs = read_inputs(request)
         source, target = inputs.source, inputs.target
         line.expect(plan_labelling(request, source, target))
         if request.by is not None:
-            find_column(target, request.by)  # a wrong name is told before the work, not after it
+            find_column(target, request.by)  # report a wrong name before the work
         check_table(request.output, target.table(), added=len(ADDED))
-        from isthmus.features.counting import sharing  # loads numpy, which refusals do not wait for
+        # Imported here, because it loads numpy, which a refusal does not need.
+        from isthmus.features.counting import sharing
 
-        work.enter_context(sharing())  # the report counts words that the methods have read
+        work.enter_context(sharing())  # the report counts words that the methods have already counted
         result = label_collections(request, inputs)
         whole = inputs.half_labelled
         remember_table(result, source, target, request.target_text or request.text, half_labelled=whole is not None)
@@ -90,6 +100,13 @@ def label_files(request: LabelRequest) -> None:
 
 
 def label_with_model(request: LabelRequest) -> None:
+    """Label documents with a saved model and write all outputs.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    """
     from isthmus.api.loading import load
 
     with talking(request.quiet):
@@ -114,6 +131,20 @@ def _source_of(saved: Any, request: LabelRequest) -> Collection:
 
 
 def label_collections(request: LabelRequest, inputs: Inputs):
+    """Call :func:`isthmus.label` with the options of the command.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    inputs : Inputs
+        Documents to learn from and to label.
+
+    Returns
+    -------
+    object
+        The result.
+    """
     count_cores()
     from isthmus.api.label import label as label_texts
     from isthmus.api.methods import read_parameters
@@ -125,7 +156,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     extra = [read_as(request, str(path), target=True, has_ids=False) for path in request.extra]
     vectors = None
     if request.vectors is not None:
-        # Further texts need no vectors; those of all their files are used, or of none.
+        # Additional texts need no vectors: use theirs only if all their files have some.
         further = extra if all(request.vectors in part.table() for part in extra) else []
         vectors = [column_vectors(part, request.vectors) for part in _parts(source, target, further)]
     result = label_texts(
@@ -137,7 +168,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
         random_state=request.seed,
         error_budget=request.budget,
         analyzer=request.analyzer,
-        force_classes=True,  # looked at above, under the file's name
+        force_classes=True,  # _check_classes has checked the classes, with the file's name in its message
         language=request.language,
         classes=classes,
         source_domain=inputs.source_domain,
@@ -152,7 +183,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
 
 
 def _read_labeller(request: LabelRequest) -> Any:
-    """The command that labels texts as one candidate, where one was given."""
+    """Return the command that labels texts as one candidate, or None."""
     if request.labeller is None:
         return None
     if request.method != "auto":
@@ -165,14 +196,32 @@ def _read_labeller(request: LabelRequest) -> Any:
 
 
 def _read_words_option(request: LabelRequest) -> Any:
-    """Labelled words of ``--words``; False for "none"."""
+    """Return the words with classes of ``--words``; False for "none"."""
     if request.words is None:
         return None
     return False if str(request.words) == NONE else read_words(request.words)
 
 
 def read_class_options(request: LabelRequest, source: Collection) -> dict | None:
-    """Classes of ``--class`` and ``--classes`` with their descriptions; None where neither was given."""
+    """Return the classes of ``--class`` and ``--classes`` with their descriptions.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    source : Collection
+        Documents to learn from.
+
+    Returns
+    -------
+    dict or None
+        Description by class, or None if neither option was given.
+
+    Raises
+    ------
+    UsageError
+        If both options describe a class differently.
+    """
     if not request.classes and request.class_table is None:
         return None
     known = {name for name in source.labels if name is not None}
@@ -187,6 +236,7 @@ def read_class_options(request: LabelRequest, source: Collection) -> dict | None
 
 
 def _check_classes(source: Collection, force_classes: bool, added: dict | None = None) -> None:
+    """Raise an error if the labels have one class or do not look like classes; warn if they might not be classes."""
     names = {name for name in source.labels if name is not None}
     if len(names) < 2 and not set(added or ()) - names:
         raise DataError(
@@ -200,16 +250,41 @@ def _check_classes(source: Collection, force_classes: bool, added: dict | None =
 
 
 def column_vectors(collection: Collection, column: str) -> Any:
+    """Read the vectors of a column.
+
+    Parameters
+    ----------
+    collection : Collection
+        Documents with the column.
+    column : str
+        Name of the column.
+
+    Returns
+    -------
+    Any
+        One row per document.
+    """
     return read_vectors(find_column(collection, column, option="--vectors"), column, collection.name)
 
 
 def _parts(source: Collection, target: Collection, extra: Sequence[Collection]) -> list[Collection]:
-    """Collections in the order of their vectors; further ones count as one."""
+    """Return the collections in the order of their vectors; additional ones are joined."""
     return [source, target, join_collections(extra)[0]] if extra else [source, target]
 
 
 def questions_place(request: LabelRequest) -> Path | None:
-    """Where the documents that a person can read are listed: beside the labels; None where none were asked for."""
+    """Return the path of the list of documents that a person should read.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+
+    Returns
+    -------
+    Path or None
+        Path next to the output, or None if no list was requested.
+    """
     output = Path(request.output)
     return None if request.read is None else output.with_name(f"{output.name.split('.')[0]}-to_read.csv")
 
@@ -223,7 +298,28 @@ def write_outputs(
     table: dict[str, list] | None = None,
     questions: dict[str, list] | None = None,
 ) -> list[str]:
-    """Write the table (``table`` if its rows are not the target's alone), report, model, questions; names of all."""
+    """Write the labelled table, the report, the model and the documents to read.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    result
+        Result of the run.
+    source : Collection
+        Documents to learn from.
+    target : Collection
+        Labelled documents.
+    table : dict[str, list], optional
+        Table to write, if its rows are not only the target's.
+    questions : dict[str, list], optional
+        Documents to read.
+
+    Returns
+    -------
+    list[str]
+        Names of the written files.
+    """
     output, report, save = request.output, request.report, request.save
     added = added_columns(result)
     places = {"table": None if output == "-" else output, "saved": save}
@@ -239,7 +335,18 @@ def write_outputs(
 
 
 def added_columns(result) -> dict[str, list]:
-    """What a labelling adds to the columns of its target; with answers, also which documents were answered."""
+    """Return the columns that are added to the target's; with answers also which documents were answered.
+
+    Parameters
+    ----------
+    result
+        Result of the run.
+
+    Returns
+    -------
+    dict[str, list]
+        Cells by column.
+    """
     columns = result.columns()
     added = {name: columns[name] for name in ADDED}
     if result.answers is None:
@@ -249,7 +356,22 @@ def added_columns(result) -> dict[str, list]:
 
 
 def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | None:
-    """A second sheet of a workbook, for teach, if needs_review is wanted: the most doubtful first."""
+    """Return the second worksheet of a workbook, which lists the most uncertain documents first.
+
+    Parameters
+    ----------
+    result
+        Result of the run.
+    output : str
+        Path of the output.
+    only : Sequence[str], default=()
+        Names of the added columns; all of them if empty.
+
+    Returns
+    -------
+    Layout or None
+        Layout, or None if the output is no workbook.
+    """
     if Path(output).suffix.lower() != ".xlsx":
         return None
     if only and "needs_review" not in only:
@@ -271,6 +393,27 @@ def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | Non
 
 
 def find_column(docs: Collection, name: str, option: str = "--by") -> list:
+    """Return a column of the documents.
+
+    Parameters
+    ----------
+    docs : Collection
+        The documents.
+    name : str
+        Name of the column.
+    option : str, default="--by"
+        Option that names the column, for error messages.
+
+    Returns
+    -------
+    list
+        Cells.
+
+    Raises
+    ------
+    UsageError
+        If there is no such column.
+    """
     table = docs.table()
     if name not in table:
         raise UsageError(
@@ -280,11 +423,42 @@ def find_column(docs: Collection, name: str, option: str = "--by") -> list:
 
 
 def by_column(request: LabelRequest, target: Collection) -> tuple[str, list] | None:
-    """The column of ``--by``: its name and its values."""
+    """Return the column of ``--by``.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    target : Collection
+        Labelled documents.
+
+    Returns
+    -------
+    tuple[str, list] or None
+        Name and cells, or None.
+    """
     return None if request.by is None else (request.by, find_column(target, request.by))
 
 
 def label_record(options: dict[str, Any], inputs: list[dict], result: Any, settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the content of ``run.json``.
+
+    Parameters
+    ----------
+    options : dict[str, Any]
+        Options of the command.
+    inputs : list[dict]
+        Records of the files that were read.
+    result : Any
+        Result of the run.
+    settings : dict[str, Any]
+        Settings with which the result was made.
+
+    Returns
+    -------
+    dict[str, Any]
+        The record.
+    """
     outcome = {"settings": settings, "method": result.method, "decision": result.decision}
     return run_record("label", options.get("output", "-"), inputs, options=options, **outcome)
 
@@ -298,7 +472,25 @@ def conclude(
     by: tuple[str, list] | None,
     questions: dict[str, list] | None = None,
 ) -> None:
-    """The record beside the output, and the outcome on the terminal; ``by``: a column to break shares down by."""
+    """Write the record next to the output, and report the outcome.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    result
+        Result of the run.
+    n_source : int
+        Number of documents to learn from.
+    inputs : list[dict]
+        Records of the files that were read.
+    written : list[str]
+        Names of the written files.
+    by : tuple[str, list] or None
+        Column whose values get their own class proportions.
+    questions : dict[str, list], optional
+        Documents to read.
+    """
     record = label_record(request.for_record(), inputs, result, result.settings)
     summary = summarise(result, n_source, request.output)
     if by is not None:
@@ -322,16 +514,17 @@ def conclude(
 
 
 def _to_be_checked(result, saved: Any, table: Any) -> Any:
-    """The file that a check takes: of a table it refuses documents whose answers were learned."""
+    """Return the file that a check accepts; it refuses a table with learned answers."""
     return saved or (None if _holds_answers(result) else table)
 
 
 def _holds_answers(result) -> bool:
+    """Return whether the result has learned answers."""
     return result.answers is not None and bool(result.answers.read.rows)
 
 
 def _step_line(step: Any, saved: Any, checked: Any, budget: float) -> str | None:
-    """The command that draws the documents of a step; None where nothing was written that it could read."""
+    """Return the command that draws the documents of the next step, or None if there is no file to draw from."""
     if not step.at_random:
         return None if saved is None else _ask_line(saved, step.read)
     if checked is None:
@@ -341,13 +534,33 @@ def _step_line(step: Any, saved: Any, checked: Any, budget: float) -> str | None
 
 
 def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -> str:
-    """The one thing to do after a labelling, with what it brings and the command that begins it."""
+    """Return the most useful next step, with its effect and its command.
+
+    Parameters
+    ----------
+    result
+        Result of the run.
+    step : Any
+        Recommended step, or None.
+    saved : Any
+        Path of the saved result, or None.
+    table : Any
+        Path of the labelled table, or None.
+    budget : float
+        Share of wrong labels that may pass unread.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
     if step is None:
         if not any(result.needs_review):
             return "Nothing is left to read."
         if not any(text.strip() for text in result.texts):
             return "No document of the target has a text; name the column of the texts with --text or --target-text."
-        return _sample_line(saved or table, len(result.texts))  # later texts, of which nothing is expected
+        # Texts labelled by a saved model, whose accuracy was not estimated.
+        return _sample_line(saved or table, len(result.texts))
     line = _step_line(step, saved, _to_be_checked(result, saved, table), budget)
     if step.at_random:
         option = "-o" if table is None and not _holds_answers(result) else "--save"
@@ -358,7 +571,7 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
 
 
 def _sample_line(table: Any, n_texts: int, files: int = 1) -> str:
-    """A random sample of labels that a model gave to later texts, or that were made in blocks, of so many files."""
+    """Return how to check a random sample of labels without an expected accuracy, in one file or in each of several."""
     n = min(AT_ONCE, n_texts)
     place = "OUT" if table is None else shlex.quote(str(table))
     line = f"isthmus check {place} --sample {n} -o {free_name('to_check.csv')}"
@@ -368,11 +581,27 @@ def _sample_line(table: Any, n_texts: int, files: int = 1) -> str:
 
 
 def _ask_line(saved: Any, n: int) -> str:
+    """Return the command that lists the documents to answer next."""
     return f"isthmus ask {shlex.quote(str(saved))} -n {n} -o {free_name('to_answer.csv')}"
 
 
 def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
-    """What to do with the documents that somebody can read, and what the answers should bring."""
+    """Return what to do with the documents to read, and what their answers should bring.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    forecast : Any
+        Forecast of the answers' effect, or None.
+    n : int
+        Number of documents to read.
+
+    Returns
+    -------
+    str
+        Sentences.
+    """
     place = shlex.quote(str(questions_place(request)))
     if not n:
         return "No document is left to ask about."
@@ -392,6 +621,23 @@ def finish(
     learned: Any = None,
     next_step: str = "",
 ) -> None:
+    """Write the record, and print the outcome and the next step.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    summary : dict[str, Any]
+        Figures of the outcome.
+    record : dict[str, Any]
+        Content of ``run.json``.
+    written : list[str]
+        Names of the written files.
+    learned : Any, optional
+        What the result has learned from answers.
+    next_step : str, default=""
+        What to do next.
+    """
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
         breakdown = describe_breakdown(summary.get("class_shares_by"), _where_all_stands(summary))
@@ -402,6 +648,22 @@ def finish(
 
 
 def summarise(result, n_source: int, output: str) -> dict[str, Any]:
+    """Return the figures of a result for messages and JSON.
+
+    Parameters
+    ----------
+    result
+        Result of the run.
+    n_source : int
+        Number of documents to learn from.
+    output : str
+        Path of the output.
+
+    Returns
+    -------
+    dict[str, Any]
+        Figures by name.
+    """
     from isthmus._math.confidence import without_text
     from isthmus.report.hero import why_this_method
 
@@ -425,6 +687,18 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
 
 
 def expectation_record(expected: Any) -> dict[str, Any]:
+    """Return an expected accuracy for JSON.
+
+    Parameters
+    ----------
+    expected : Any
+        The estimate, or None for a result without one.
+
+    Returns
+    -------
+    dict[str, Any]
+        ``estimate``, ``low`` and ``high``, or None with the reason.
+    """
     from isthmus._math.confidence import AccuracyEstimate
 
     if expected is None:
@@ -434,6 +708,18 @@ def expectation_record(expected: Any) -> dict[str, Any]:
 
 
 def share_records(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return estimated class proportions for JSON.
+
+    Parameters
+    ----------
+    rows : list[dict[str, Any]]
+        Proportions with their intervals.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        The same rows, rounded.
+    """
     return [
         {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
         | {"class": str(row["class"])}
@@ -442,7 +728,18 @@ def share_records(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
-    """Several sources in one line: those that count, and why others do not."""
+    """Describe several sources in one line: those used, and why others are not.
+
+    Parameters
+    ----------
+    rows : Sequence[dict[str, Any]]
+        Figures of the sources.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     used = [f"{row['source']} ({row['documents']:,}, likeness {row['likeness']:.2f})" for row in rows if row["used"]]
     idle = [f"{row['source']} left out, for its labels {row['why']}" for row in rows if not row["used"]]
     return "sources: " + "; ".join([", ".join(used), *idle])
@@ -451,37 +748,69 @@ def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
 def describe_outcome(
     summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = (), ahead: Sequence[str] = ()
 ) -> list[str]:
-    """A labelling in at most six lines: warnings, ``notes``, what was ``learned`` and is ``ahead``, the labels."""
+    """Describe a result in at most six lines.
+
+    Parameters
+    ----------
+    summary : dict[str, Any]
+        Figures of the outcome.
+    learned : Any, optional
+        What the result has learned from answers.
+    notes : Sequence[str], default=()
+        Additional lines about what was done.
+    ahead : Sequence[str], default=()
+        Additional lines about the next answers.
+
+    Returns
+    -------
+    list[str]
+        Lines.
+    """
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     first = [f"warning: {in_flags(row['message'])}" for row in warned]
     sources = [describe_sources(summary["sources"])] if summary.get("sources") else []
     if learned is None:
         first += [*sources, *notes, *ahead]
-    else:  # what the answers did comes before what was said when the labelling was made
-        done, *more = [line for line in str(learned).splitlines() if not line.startswith("  ")]  # classes stand below
+    else:  # the effect of the answers comes before the notes about the first result
+        # Describe_labels shows the classes.
+        done, *more = [line for line in str(learned).splitlines() if not line.startswith("  ")]
         first = [done, *first, *notes, *more, *ahead, *sources]
     method = f"method: {summary['method']} ({summary['why']})"
-    above = fit_lines(first, MOST_LINES - 5, _where_all_stands(summary))  # two lines follow these three
+    # The method, the labels and the accuracy follow.
+    above = fit_lines(first, MOST_LINES - 5, _where_all_stands(summary))
     trust = describe_trust(summary, learned, above="\n".join(above))
     return [*above, method, describe_labels(summary, learned), trust]
 
 
 def _where_all_stands(summary: dict[str, Any]) -> str:
-    """Where lines stand that did not fit on the screen: in the record beside the output, where there is one."""
+    """Return where the user finds lines that did not fit on the screen."""
     files = summary.get("files", ["run.json"])
     record = next((name for name in reversed(files) if RECORD_NAME.search(name)), None)
     return "with -o OUT and --json" if record is None else f"in {record}"
 
 
 def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
-    """Documents by class, after answers also how many there were before; and how common the class should be."""
+    """Describe the number of documents by class, after answers also the number before, and the estimated proportions.
+
+    Parameters
+    ----------
+    summary : dict[str, Any]
+        Figures of the outcome.
+    learned : Any, optional
+        What the result has learned from answers.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     from isthmus.choose.prevalence import share_text
 
     now = summary["labels"]
     before = {} if learned is None else {str(name): count for name, count in learned.before.items()}
     shares = {row["class"]: f", {share_text(row)}" for row in summary.get("class_shares", ())}
     names = list(dict.fromkeys([*now, *before]))
-    if names and names[0] in shares:  # not the labels counted, which can be biased
+    if names and names[0] in shares:  # the proportion is estimated, because counted labels can be biased
         shares[names[0]] = f", estimated share {shares[names[0]].removeprefix(', ')}"
     counts = [f"{before.get(name, 0):,} → {now.get(name, 0):,}" if before else f"{now[name]:,}" for name in names]
     parts = [f"{shorten(name)} {count}{shares.get(name, '')}" for name, count in zip(names, counts, strict=True)]
@@ -491,7 +820,20 @@ def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
 
 
 def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json") -> list[str]:
-    """Class shares within each value of a column, a line a value; nothing where none was asked for."""
+    """Describe the class proportions for each value of a column.
+
+    Parameters
+    ----------
+    found : dict[str, Any] or None
+        Proportions by value, or None.
+    where : str, default="in run.json"
+        How to see omitted lines.
+
+    Returns
+    -------
+    list[str]
+        One line per value.
+    """
     if found is None:
         return []
     from isthmus.choose.prevalence import share_text
@@ -504,7 +846,22 @@ def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json")
 
 
 def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = "") -> str:
-    """How many labels should be right, and how many are to be reviewed; ``above``: said before, not repeated."""
+    """Describe the expected accuracy and the number of documents to review.
+
+    Parameters
+    ----------
+    summary : dict[str, Any]
+        Figures of the outcome.
+    learned : Any, optional
+        What the result has learned from answers.
+    above : str, default=""
+        Lines printed above, whose reason is not repeated.
+
+    Returns
+    -------
+    str
+        The line.
+    """
     review = f"{summary['needs_review']:,} of {plural(summary['target_documents'], 'document')} to review"
     expected = summary["expected_accuracy"]
     if expected["estimate"] is None:
@@ -515,21 +872,40 @@ def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = ""
     return f"expected accuracy: {AccuracyEstimate(**expected)}, {basis}; {review}"
 
 
-# -- Files larger than memory, on one machine or on a cluster
+# -- Files larger than memory, on one machine or a cluster
 
 
 def can_be_large(request: LabelRequest) -> bool:
-    """Whether runs in blocks know the method."""
+    """Return whether runs in blocks support the method.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+
+    Returns
+    -------
+    bool
+        True if they do.
+    """
     from isthmus.methods import METHODS
 
     return request.method == "auto" or any(m.chunks and name == request.method for name, m in METHODS.items())
 
 
 def label_large(request: LabelRequest) -> None:
+    """Label documents in blocks and write all outputs.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    """
     from isthmus.corpus.shards import find_shards, open_shard
     from isthmus.scale.label import label_in_blocks
 
     check_blocks(request)
+    # Check every table of a folder, because one with labels from Isthmus is enough to spoil the training.
     for path in find_shards(request.files[:-1]):
         check_not_machine(path, open_shard(path).columns, request)
     if not request.quiet:

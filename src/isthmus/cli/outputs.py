@@ -1,4 +1,4 @@
-"""How commands write: checked before the work, all files or none, tables safe for spreadsheets."""
+"""Outputs of commands: checked before the work, written all or none, with tables that are safe for spreadsheets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from isthmus.corpus.sheets import Layout
 from isthmus.corpus.write import create_part, is_device
 from isthmus.exceptions import DataError, UsageError
 
-KEPT_CHARACTERS = 100_000_000  # of a target's columns that a saved labelling keeps
+KEPT_CHARACTERS = 100_000_000  # largest number of characters in the target's columns that a saved result stores
 Makers = Mapping[Path | None, Callable[[Path], Any]]
 
 
@@ -36,7 +36,28 @@ def check_outputs(
     *,
     inputs: Iterable[str | Path | None] = (),
 ) -> None:
-    """Refuse outputs that could not be written, or would replace an input, before any work is done."""
+    """Raise an error, before any work, if an output cannot be written or would replace an input.
+
+    Parameters
+    ----------
+    output : str
+        Path of the table; "-" is standard output.
+    report : Path or None
+        Path of the report.
+    force : bool
+        Whether to overwrite an existing file.
+    save : Path, optional
+        Path of the saved result.
+    questions : Path, optional
+        Path of the documents to read.
+    inputs : Iterable[str | Path | None], default=()
+        Files that are read.
+
+    Raises
+    ------
+    UsageError
+        If two outputs have the same name, or one is an input.
+    """
     output = str(output)
     for path in (output, report, save, questions):
         check_output_is_not_input(path, inputs)
@@ -51,8 +72,21 @@ def check_outputs(
 
 
 def check_output_is_not_input(path: str | Path | None, inputs: Iterable[str | Path | None]) -> None:
-    """Refuse an output that is one of the files read, under whatever name; --force does not change that."""
-    if path is None or not os.path.isfile(path):  # nothing there, standard output, or a device: nothing to lose
+    """Raise an error if an output is one of the files that are read, under any name, even with --force.
+
+    Parameters
+    ----------
+    path : str | Path or None
+        Path of the output.
+    inputs : Iterable[str | Path | None]
+        Files that are read.
+
+    Raises
+    ------
+    UsageError
+        If it is one of them.
+    """
+    if path is None or not os.path.isfile(path):  # a new file, standard output or a device cannot lose data
         return
     for given in inputs:
         file = None if given is None else split_sheet(given)[0]
@@ -73,10 +107,28 @@ def write_files(
     exact: bool = False,
     layout: Layout | None = None,
 ) -> list[str]:
-    """The table and the other files of a run; names of the files written.
+    """Write the table and the other files of a run.
 
-    ``output``: ``"-"`` is standard output, None nowhere. ``makers``: functions that write the file at their path (None
-    is passed over), under temporary names first, so that an error leaves older files as they were.
+    Parameters
+    ----------
+    output : str or None
+        Path of the table; "-" is standard output, None writes no table.
+    table : dict[str, list]
+        Cells by column.
+    makers : Makers
+        Functions that write a file, by its path. They write temporary files first, so that an error leaves older files
+        unchanged; entries without a path are skipped.
+    force : bool
+        Whether to overwrite an existing file.
+    exact : bool, default=False
+        Whether to write cells that look like formulas unchanged.
+    layout : Layout, optional
+        Worksheets of a workbook.
+
+    Returns
+    -------
+    list[str]
+        Names of the written files.
     """
     wanted = {path: make for path, make in makers.items() if path is not None}
     ready: dict[Path, Path] = {}
@@ -86,7 +138,7 @@ def write_files(
         if output is not None:
             write_table(output, table, force=force, exact=exact, layout=layout)
         for path, part in ready.items():
-            if is_device(path):  # written to, never replaced
+            if is_device(path):  # a device is written to, not replaced
                 with part.open("rb") as content, path.open("wb") as device:
                     shutil.copyfileobj(content, device)
             else:
@@ -99,7 +151,7 @@ def write_files(
 
 
 def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
-    """A part file that holds what is to be at ``path``; errors name that path, not the part."""
+    """Write a temporary file next to a path and return its name; errors name the path."""
     real = Path(tempfile.gettempdir(), "device") if is_device(path) else path.resolve()
     part = None
     try:
@@ -119,7 +171,27 @@ def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
 
 @contextmanager
 def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[None]:
-    """Where the outputs cannot be written, the columns found are kept in a file beside them, or a temporary one."""
+    """Store the added columns in another file if the outputs cannot be written.
+
+    Parameters
+    ----------
+    added : Mapping[str, list]
+        Cells by column.
+    ids : list[str]
+        Ids of the documents.
+    output : str
+        Path of the output.
+
+    Yields
+    ------
+    None
+        Nothing.
+
+    Raises
+    ------
+    DataError
+        If the outputs cannot be written; the message names the other file.
+    """
     try:
         yield
     except (KeyboardInterrupt, SystemExit, BrokenPipeError):
@@ -134,6 +206,7 @@ def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[
 
 
 def _keep_elsewhere(columns: Mapping[str, list], output: str) -> Path | None:
+    """Write columns next to the output or into the temporary folder, and return the path, or None if both fail."""
     stem = "isthmus" if output == "-" else Path(output).name.split(".")[0] or "isthmus"
     folders = [] if output == "-" or is_device(Path(output)) else [Path(output).resolve().parent]
     for folder in (*folders, Path(tempfile.gettempdir())):
@@ -150,9 +223,23 @@ def _keep_elsewhere(columns: Mapping[str, list], output: str) -> Path | None:
 
 
 def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
-    """The same maker of a file, which tells of its phase when it begins and when it is done."""
+    """Return a function that writes a file and reports its progress.
+
+    Parameters
+    ----------
+    phase : str
+        Name of the step.
+    make : Callable[[Path], Any]
+        Function that writes a file.
+
+    Returns
+    -------
+    Callable[[Path], Any]
+        The function.
+    """
 
     def make_and_tell(path: Path) -> None:
+        """Write the file and report the start and the end."""
         progress(phase, 0, 1)
         make(path)
         progress(phase, 1, 1)
@@ -161,7 +248,23 @@ def announced(phase: str, make: Callable[[Path], Any]) -> Callable[[Path], Any]:
 
 
 def questions_file(table: Mapping[str, list], *, exact: bool) -> Callable[[Path], None]:
+    """Return a function that writes the documents to read.
+
+    Parameters
+    ----------
+    table : Mapping[str, list]
+        Cells by column.
+    exact : bool
+        Whether to write cells that look like formulas unchanged.
+
+    Returns
+    -------
+    Callable[[Path], None]
+        The function.
+    """
+
     def write(path: Path) -> None:
+        """Write the table."""
         with path.open("wb") as stream:
             note_guarded(write_rows("-", table, spreadsheet_safe=not exact, stdout=stream))
 
@@ -171,10 +274,30 @@ def questions_file(table: Mapping[str, list], *, exact: bool) -> Callable[[Path]
 def report_and_model(
     result: Any, report: Path | None, save: Path | None, write_report: Callable[..., Any] | None = None, **facts: Any
 ) -> Makers:
-    """What writes the report, where one is wanted, and the model; ``write_report`` if it is not of a labelling."""
+    """Return the functions that write the report and the saved result.
+
+    Parameters
+    ----------
+    result : Any
+        Result of the run.
+    report : Path or None
+        Path of the report, or None.
+    save : Path or None
+        Path of the saved result, or None.
+    write_report : Callable[..., Any], optional
+        Function for reports of other kinds than labels.
+    **facts : Any
+        More arguments of the label report.
+
+    Returns
+    -------
+    Makers
+        Functions by path.
+    """
 
     def write_page(path: Path) -> None:
-        from isthmus.report import write_label_report  # here, for most runs write none
+        """Write the report."""
+        from isthmus.report import write_label_report  # imported here, because most runs write no report
 
         if write_report is None:
             write_label_report(result, path, force=True, **(named_collections(result) | facts))
@@ -190,6 +313,26 @@ def report_and_model(
 def run_record(
     command: str, output: str, inputs: list[dict], *, options: dict[str, Any] | None = None, **outcome: Any
 ) -> dict[str, Any]:
+    """Return the content of ``run.json``.
+
+    Parameters
+    ----------
+    command : str
+        Name of the command.
+    output : str
+        Path of the output.
+    inputs : list[dict]
+        Records of the files that were read.
+    options : dict[str, Any], optional
+        Options of the command.
+    **outcome : Any
+        Figures of the outcome.
+
+    Returns
+    -------
+    dict[str, Any]
+        The record.
+    """
     return {
         "command": f"isthmus {command}",
         **({} if options is None else {"options": options}),
@@ -202,6 +345,22 @@ def run_record(
 
 
 def write_record(output: str | None, record: dict[str, Any], written: list[str]) -> list[str]:
+    """Write ``run.json`` next to an output that is a file.
+
+    Parameters
+    ----------
+    output : str or None
+        Path of the output.
+    record : dict[str, Any]
+        Content of the record.
+    written : list[str]
+        Names of the files written so far.
+
+    Returns
+    -------
+    list[str]
+        Names of all written files.
+    """
     if output in (None, "-") or not Path(str(output)).is_file():
         return written
     place = run_record_path(Path(str(output)))
@@ -211,13 +370,39 @@ def write_record(output: str | None, record: dict[str, Any], written: list[str])
 
 
 def file_records(paths: Iterable[str | Path | None]) -> list[dict[str, Any]]:
+    """Return the paths and hashes of files.
+
+    Parameters
+    ----------
+    paths : Iterable[str | Path | None]
+        Paths; None is skipped.
+
+    Returns
+    -------
+    list[dict[str, Any]]
+        Dicts with ``path`` and ``sha256``.
+    """
     return [{"path": str(path), "sha256": file_hash(path)} for path in paths if path is not None]
 
 
 def write_table(
     output: str, table: dict[str, list], *, force: bool, exact: bool = False, layout: Layout | None = None
 ) -> None:
-    """Write the table; a reader of standard output who has left is not an error."""
+    """Write a table. A program that stops reading standard output causes no error.
+
+    Parameters
+    ----------
+    output : str
+        Path of the table; "-" is standard output.
+    table : dict[str, list]
+        Cells by column.
+    force : bool
+        Whether to overwrite an existing file.
+    exact : bool, default=False
+        Whether to write cells that look like formulas unchanged.
+    layout : Layout, optional
+        Worksheets of a workbook.
+    """
     stop_if_asked()
     try:
         note_guarded(write_rows(output, table, force=force, spreadsheet_safe=not exact, layout=layout))
@@ -226,20 +411,48 @@ def write_table(
 
 
 def describe_input(path: str, docs: Collection) -> dict[str, Any]:
+    """Return the record of a file that was read.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file.
+    docs : Collection
+        Its documents.
+
+    Returns
+    -------
+    dict[str, Any]
+        ``path``, ``documents``, ``sha256`` and ``notes``.
+    """
     return {"path": path, "documents": len(docs), "sha256": file_hash(path, docs.sha256), "notes": docs.notes}
 
 
 def remember_table(
     result: Any, source: Collection, target: Collection, text: Sequence[str] | None, *, half_labelled: bool = False
 ) -> None:
-    """Keep the files' names and the target's columns with the labelling; of a large target only the names."""
+    """Store the files' names and the target's columns in a result; of a large target only the names.
+
+    Parameters
+    ----------
+    result : Any
+        The result.
+    source : Collection
+        Documents to learn from.
+    target : Collection
+        Labelled documents.
+    text : Sequence[str] or None
+        Names of the text columns.
+    half_labelled : bool, default=False
+        Whether both came from one file.
+    """
     table = target.table()
     files = {"source": source.name, "target": target.name}
     record: dict[str, Any] = {"text": list(text) if text else None, "names": list(table), "cells": table, **files}
     record |= {"given": len(source)} if half_labelled else {}
     try:
         kept = json.dumps(record)
-    except (TypeError, ValueError):  # cells that JSON has no word for, such as dates of a workbook
+    except (TypeError, ValueError):  # JSON cannot store some cells, such as dates of a workbook
         kept = ""
     if not 0 < len(kept) <= KEPT_CHARACTERS:
         kept = json.dumps(record | {"cells": None})
@@ -247,7 +460,18 @@ def remember_table(
 
 
 def named_collections(result: Any) -> dict[str, Collection]:
-    """Source and target of a saved labelling under the names of the files that they came from, for its report."""
+    """Return source and target of a saved result under the names of their files, for its report.
+
+    Parameters
+    ----------
+    result : Any
+        Saved result.
+
+    Returns
+    -------
+    dict[str, Collection]
+        ``source`` and ``target``.
+    """
     record = json.loads(result.input_table) if result.input_table else {}
     names = {side: record.get(side) or f"{side} texts" for side in ("source", "target")}
     return {
@@ -257,7 +481,31 @@ def named_collections(result: Any) -> dict[str, Collection]:
 
 
 def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str, list]:
-    """The target's columns in order: those of the file given, those kept, or else ids and texts, which is said."""
+    """Return the target's columns in order.
+
+    They come from the given file, else from the saved result. If that lacks them, only ids and texts are returned, and
+    a
+    message says so.
+
+    Parameters
+    ----------
+    result : Any
+        Saved result.
+    given : str | Path or None
+        Path of the target, or None.
+    quiet : bool
+        Whether to omit messages.
+
+    Returns
+    -------
+    dict[str, list]
+        Cells by column.
+
+    Raises
+    ------
+    DataError
+        If the file or the saved columns do not fit the result.
+    """
     record = json.loads(result.input_table) if result.input_table else {}
     if record.get("given") and not quiet:
         say(
@@ -278,6 +526,7 @@ def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str
 
 
 def _read_again(result: Any, path: str, text: Sequence[str] | None) -> dict[str, list]:
+    """Read the target again and check that its texts are those of the result."""
     docs = read_collection(path, text=text, want_labels=False)
     if docs.texts != result.texts:
         raise DataError(

@@ -1,4 +1,4 @@
-"""Progress on standard error: one line that is written again, and how long the rest of the run should take."""
+"""Progress on standard error: one line that is rewritten, with a forecast of the remaining time."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from isthmus.corpus import Collection
 from isthmus.request import LabelRequest
 
 _FILES = {"writing the report": (1.7, 0.05, 1.0, 0.09), "saving the model": (1.0, 0.1, 0.3, 0.0)}
-# Stages of a command, with the seconds that they take on one core: of every run, of 1,000 documents, of a million
-# characters, of 1,000 documents for each class.
+# Stages of each command and their seconds on one core: per run, per 1,000 documents, per million characters, and per
+# 1,000 documents and class.
 COSTS = {
     "label": {
         "reading the texts": (2.9, 0.35, 0.5, 0.0),
@@ -48,7 +48,7 @@ COSTS = {
         "writing the report": (0.3, 0.1, 0.1, 0.0),
     },
 }
-# What a method takes by itself, in the same numbers. Of the others nobody knows it.
+# Seconds of each method in the same units. Other methods have no forecast.
 _QUICK, _SOME, _LONG = (0.0, 0.1, 0.4, 0.0), (0.2, 0.2, 1.2, 0.0), (0.3, 0.6, 4.0, 0.0)
 METHODS = {
     **dict.fromkeys(("nbc", "svm", "logistic", "projection", "projection-svm", "projection-paper"), _QUICK),
@@ -56,17 +56,24 @@ METHODS = {
     **dict.fromkeys(("self-training", "strings", "lsa", "names"), _LONG),
     "auto": (0.0, 0.0, 0.0, 0.0),
 }
-PRIOR_SECONDS = 0.5  # of the plan, which what was measured has to outweigh
-OVERDUE = 0.9  # of its planned time: from here on a stage is thought to need a ninth of what it took
-FIRST_FORECAST = 1.0  # seconds before the first one is said
-_LEAST_DONE = 0.02  # of a step without a plan: its first rows also wait for whatever has to start
+PRIOR_SECONDS = 0.5  # weight of the plan against the measured speed, in seconds of work
+OVERDUE = 0.9  # share of its planned time after which a stage is assumed to need another ninth of its elapsed time
+FIRST_FORECAST = 1.0  # seconds before the first forecast is shown
+# Least share done before a step without a plan gets a forecast, because its first rows include the time to start.
+_LEAST_DONE = 0.02
 
 
 class Forecast:
-    """How long the rest of a run takes, from a plan of its stages, corrected by what they took so far.
+    """Forecast of a run's remaining time, from a plan of its stages and the time that they have taken so far.
 
-    ``stages``: names with seconds of one core, None where unknown. ``began``: when the first one began, by the clock
-    ``now`` and by the processor's time ``used``, which falls behind on a busy machine.
+    Parameters
+    ----------
+    stages : sequence of (str, float or None)
+        Names with seconds on one core, None if unknown.
+    began : float
+        Time of the clock when the first stage began.
+    used : float, default=0.0
+        Processor time at that moment; it advances more slowly than the clock on a busy machine.
     """
 
     def __init__(self, stages: Sequence[tuple[str, float | None]], began: float, used: float = 0.0):
@@ -78,22 +85,38 @@ class Forecast:
 
     @property
     def stage(self) -> str:
+        """Name of the present stage."""
         return self.names[self.place]
 
     @property
     def is_known(self) -> bool:
-        """Whether the time of every stage to come is known."""
+        """Whether the time of the present stage and of every later one is known."""
         return None not in self.seconds[self.place :]
 
     def enter(self, name: str, now: float) -> None:
-        """A stage began: those before it are over, whether or not they were heard of."""
+        """Start a stage; all stages before it are over, even if no event has reported them.
+
+        Parameters
+        ----------
+        name : str
+            Name of the stage.
+        now : float
+            Time of the clock in seconds.
+        """
         self._pass_to(self.names.index(name, self.place), now)
 
     def leave(self, now: float) -> None:
-        """The stage is over; the next one began."""
+        """End the present stage and start the next one.
+
+        Parameters
+        ----------
+        now : float
+            Time of the clock in seconds.
+        """
         self._pass_to(min(self.place + 1, len(self.names) - 1), now)
 
     def _pass_to(self, place: int, now: float) -> None:
+        """Move to a stage and compare the time of the stages before it with the plan."""
         over = self.seconds[self.place : place]
         if not over:
             return
@@ -103,14 +126,29 @@ class Forecast:
         self.place, self.since = place, now
 
     def left(self, now: float, used: float | None = None) -> float | None:
-        """Seconds from now to the end; None while a stage is to come whose time nobody knows."""
+        """Estimate the remaining seconds of the run.
+
+        Parameters
+        ----------
+        now : float
+            Time of the clock in seconds.
+        used : float, optional
+            Processor time in seconds; measured if omitted.
+
+        Returns
+        -------
+        float or None
+            Seconds, or None if the time of a stage is unknown.
+        """
         if not self.is_known:
             return None
         current, *later = (seconds or 0.0 for seconds in self.seconds[self.place :])
         work = (time.process_time() if used is None else used) - self.used
+        # Other programs slow down the run: compare the clock with the processor time.
         slowness = max(1.0, (now - self.began) / work) if work > 0 else 1.0
         taken, planned = self.taken + slowness * PRIOR_SECONDS, self.planned + PRIOR_SECONDS
         spent, rest = now - self.since, current * taken / planned - (now - self.since)
+        # An overdue stage needs longer than planned, and so will the later ones.
         if spent > OVERDUE * current * taken / planned:
             rest = spent / OVERDUE - spent
             taken, planned = taken + spent / OVERDUE, planned + current
@@ -118,9 +156,16 @@ class Forecast:
 
 
 class ProgressLine:
-    """Progress as one line that is written again on a terminal; elsewhere a few plain lines.
+    """Progress as one line that is rewritten on a terminal; otherwise as a few plain lines.
 
-    With a plan (:meth:`expect`) the time left is of the whole run, otherwise of the step under way.
+    With a plan (:meth:`expect`), the remaining time is that of the whole run, otherwise that of the present step.
+
+    Parameters
+    ----------
+    every : float, default=5.0
+        Seconds between two plain lines at the beginning of a run.
+    at_most : float, default=60.0
+        Seconds between two plain lines later.
     """
 
     def __init__(self, every: float = 5.0, at_most: float = 60.0):
@@ -128,17 +173,24 @@ class ProgressLine:
         self.began = self.spoke = time.monotonic()
         self.used = time.process_time()
         self.started: dict[str, float] = {}
-        self.open = ""  # a step that began and has not ended; what is heard of meanwhile is a part of it
+        self.open = ""  # present step; events of other steps are parts of it
         self.event: dict = {"phase": "", "done": 0, "total": None}
         self.forecast: Forecast | None = None
 
     def expect(self, stages: Sequence[tuple[str, float | None]]) -> None:
-        """What will be done, in order, and the seconds that it takes; the first stage began with the line."""
+        """Set the stages of the run, the first of which began with this object.
+
+        Parameters
+        ----------
+        stages : Sequence[tuple[str, float | None]]
+            Names with seconds on one core, None if unknown.
+        """
         self.forecast = Forecast(stages, self.began, self.used)
 
     def __call__(self, event: dict) -> None:
+        """Receive an event and show it."""
         stop_if_asked()
-        if "what" in event:  # a note about memory, not a step
+        if "what" in event:  # a report about memory is no step
             return
         now, phase, done, total = event["time"], event["phase"], event["done"], event["total"]
         finished = total is not None and done >= total
@@ -156,7 +208,15 @@ class ProgressLine:
         self.show(now, begins=total == 1 and not done)
 
     def show(self, now: float, *, begins: bool = False) -> None:
-        """Write the line, if it is time; ``begins``: one long step does, of which nothing more may be heard."""
+        """Write the line if enough time has passed since the last one.
+
+        Parameters
+        ----------
+        now : float
+            Time of the clock in seconds.
+        begins : bool, default=False
+            Whether a long step begins, which may send no more events.
+        """
         terminal = sys.stderr is not None and sys.stderr.isatty()
         # A log of an hour's run should not be a thousand lines long.
         pause = 0.2 if terminal else min(self.at_most, max(self.every, (now - self.began) / 4))
@@ -165,17 +225,19 @@ class ProgressLine:
             return
         self.spoke = now
         if terminal:
-            rewrite_line(text[: shutil.get_terminal_size().columns - 1])  # a line that wraps cannot be written again
+            rewrite_line(text[: shutil.get_terminal_size().columns - 1])  # a wrapped line cannot be rewritten
         else:
             say(text)
 
     def _what(self) -> str:
+        """Return the description of the present step."""
         phase, total = self.event["phase"], self.event["total"]
         if self.forecast is not None and self.forecast.is_known and phase != self.forecast.stage:
             return self.forecast.stage
         return phase if total == 1 or not phase else spell_count(self.event)
 
     def _time_left(self, now: float) -> str:
+        """Return the remaining time as text, or "" if it is unknown."""
         left = None if self.forecast is None else self.forecast.left(now)
         if left is not None:
             return "" if now - self.began < FIRST_FORECAST else f", about {spell_time(left)} left"
@@ -188,25 +250,80 @@ class ProgressLine:
 def plan_stages(
     command: str, *collections: Collection, report: Any = None, save: Any = None
 ) -> list[tuple[str, float | None]]:
-    """Stages of a command with the seconds that they take for so many texts, without files that nobody asked for."""
+    """Return the stages of a command with their expected seconds, without stages for files that are not written.
+
+    Parameters
+    ----------
+    command : str
+        Name of the command in ``COSTS``.
+    *collections : Collection
+        Documents of the run.
+    report : Any, optional
+        Path of the report, or None.
+    save : Any, optional
+        Path of the saved result, or None.
+
+    Returns
+    -------
+    list[tuple[str, float or None]]
+        Names and seconds.
+    """
     size = measure(*collections)
     absent = {"writing the report": report is None, "saving the model": save is None}
     return [(stage, seconds(size, costs)) for stage, costs in COSTS[command].items() if not absent.get(stage)]
 
 
 def measure(*collections: Collection) -> tuple[float, ...]:
-    """What costs go by: one run, its thousands of documents, its million characters, documents for each class."""
+    """Measure the size of a run in the units of ``COSTS``.
+
+    Parameters
+    ----------
+    *collections : Collection
+        Documents of the run; the first ones have labels.
+
+    Returns
+    -------
+    tuple[float, ...]
+        One run, thousands of documents, millions of characters, and thousands of documents times classes.
+    """
     documents = sum(map(len, collections)) / 1e3
     characters = sum(len(text) for docs in collections for text in docs.texts) / 1e6
     return 1.0, documents, characters, documents * len(set(collections[0].labels))
 
 
 def seconds(size: Sequence[float], costs: Sequence[float]) -> float:
+    """Multiply a size by its costs.
+
+    Parameters
+    ----------
+    size : Sequence[float]
+        Size of a run, as :func:`measure` returns it.
+    costs : Sequence[float]
+        Seconds per unit.
+
+    Returns
+    -------
+    float
+        Seconds.
+    """
     return sum(number * cost for number, cost in zip(size, costs, strict=True))
 
 
 def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tuple[str, float | None]]:
-    """Stages of a labelling in memory; None for a labeller, a sentence model or a rare method."""
+    """Return the stages of labelling in memory.
+
+    Parameters
+    ----------
+    request : LabelRequest
+        Options of the command.
+    *collections : Collection
+        Documents of the run.
+
+    Returns
+    -------
+    list[tuple[str, float or None]]
+        Names and seconds; None for a labeller, a sentence model or a rare method.
+    """
     files = {"report": request.report, "save": request.save}
     if request.embed not in (None, "none") or request.labeller is not None or request.method not in METHODS:
         return [("labelling", None), *plan_stages("label", *collections, **files)[2:]]
@@ -217,7 +334,24 @@ def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tupl
 
 
 def plan_teaching(labelling: Any, *, report: Any, save: Any, labels_again: bool) -> list[tuple[str, float | None]]:
-    """Stages of a teaching; ``labels_again``: from a source whose labels were corrected, as a labelling does."""
+    """Return the stages of teaching.
+
+    Parameters
+    ----------
+    labelling : Any
+        The result that learns.
+    report : Any
+        Path of the report, or None.
+    save : Any
+        Path of the saved result, or None.
+    labels_again : bool
+        Whether corrected source labels require labelling again.
+
+    Returns
+    -------
+    list[tuple[str, float or None]]
+        Names and seconds.
+    """
     source = Collection.from_texts(labelling.source_texts, list(labelling.source_labels))
     target = Collection.from_texts(labelling.texts)
     if labels_again:
@@ -228,10 +362,22 @@ def plan_teaching(labelling: Any, *, report: Any, save: Any, labels_again: bool)
 
 @contextmanager
 def ticking(line: ProgressLine) -> Iterator[None]:
-    """On a terminal the time left goes on while a long step says nothing; at the end the line is taken away."""
+    """Update the remaining time on a terminal while a long step sends no events, and clear the line at the end.
+
+    Parameters
+    ----------
+    line : ProgressLine
+        The line of progress.
+
+    Yields
+    ------
+    None
+        Nothing.
+    """
     ended = threading.Event()
 
     def tick() -> None:
+        """Update the line every second."""
         while not ended.wait(1.0):
             line.show(time.monotonic())
 

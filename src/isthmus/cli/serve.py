@@ -1,4 +1,4 @@
-"""``isthmus serve``: the workbench in a browser."""
+"""``isthmus serve``: run the workbench for a browser."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def serve(
         str | None, flag("--log FILE", "Where the log goes, as lines of JSON; - is standard output.")
     ] = None,
 ) -> None:
-    """Open the workbench: projects that last, runs, and a queue in which a team reviews.
+    """Open the workbench: lasting projects, runs, and a queue in which a team reviews.
 
-    A second process, the worker, does what takes long. Ctrl-C stops both; an interrupted run continues at the next
-    start. Sign-in is off while the server accepts local connections only; any other --host requires accounts.
+    A second process, the worker, does long jobs. Ctrl-C stops both; an interrupted run continues at the next start.
+    Sign-in is off while the server accepts local connections only; any other --host requires accounts.
     """
     need_workspace()
     for name in ("fastapi", "uvicorn", "python_multipart", "itsdangerous", "argon2"):

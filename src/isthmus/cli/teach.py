@@ -1,4 +1,4 @@
-"""``isthmus teach``: learn from answers, label again."""
+"""``isthmus teach``: learn from answers and label again."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ from isthmus.exceptions import DataError, UsageError
 if TYPE_CHECKING:
     from isthmus.api.result import LabelResult
 
+# Figures that ``run.json`` contains.
 RECORDED = ("learned", "history", "expected_accuracy", "class_shares", "forecast", "novel", "warnings", "sources")
-MOVED = 0.02  # an expectation that moves by less needs no explanation
+MOVED = 0.02  # smallest change of the expected accuracy that gets an explanation
 EXAMPLE = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --save cars2.isthmus"
 
 
@@ -72,10 +73,11 @@ def teach(
     force: Annotated[bool, shared("force")] = False,
     quiet: Annotated[bool, shared("quiet")] = False,
 ) -> None:
-    """Learn from answers of a person and label all documents again; says what changed.
+    """Learn from answers of a person, label all documents again, and report what changed.
 
-    Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays as it is; save
-    the taught labelling with --save for the next round. Rows without a true label are skipped.
+    Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays unchanged; save
+    the
+    new result with --save for the next round. Rows without a true label are skipped.
     """
     given = (answers, words, without, rename, source_labels, name_group or None)
     nothing = "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group."
@@ -86,7 +88,7 @@ def teach(
     refuse((as_json and output == "-", "--json prints on stdout; name a file for the labels with -o OUT."))
     inputs = (result, answers, words, rename, source_labels, target)
     check_outputs(output, report, force, save, inputs=inputs)
-    for path in filter(None, inputs):  # before anything slow is loaded
+    for path in filter(None, inputs):  # refuse a wrong file before slow packages are loaded
         check_saved_file(split_sheet(path)[0])
     with talking(quiet) as line:
         from isthmus.api.loading import load
@@ -105,7 +107,7 @@ def teach(
             taught = taught.name_groups(groups)
         makers = report_and_model(taught, report, save, files={"saved": str(save or result)})
         added = {"answered": [False] * len(taught.texts)} | added_columns(taught)
-        added["answered"] = added.pop("answered")  # the last column, with or without answers
+        added["answered"] = added.pop("answered")  # keep it the last column, with or without answers
         table = with_columns(target_table(taught, target, quiet), added, add or ())
         layout = review_layout(taught, output, add or ())
         written = write_files(output, table, makers, force=force, exact=exact, layout=layout)
@@ -142,7 +144,20 @@ def teach(
 
 
 def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
-    """That an expectation rests on random answers now, where this moved it: the labels need not have become worse."""
+    """Explain a change of the expected accuracy that comes from a better estimate and not from worse labels.
+
+    Parameters
+    ----------
+    before : LabelResult
+        Result before teaching.
+    after : LabelResult
+        Result after teaching.
+
+    Returns
+    -------
+    list[str]
+        One line if the estimate is now based on random answers and has changed, else none.
+    """
     judges = [None if one.learned is None else one.learned.basis for one in (before, after)]
     was, now = (None if one.expected_accuracy is None else one.expected_accuracy.estimate for one in (before, after))
     if judges != ["weighted", "random"] or was is None or now is None or abs(was - now) < MOVED:
@@ -154,7 +169,23 @@ def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
 
 
 def read_group_names(given: list[str]) -> dict[str, str | None]:
-    """Classes by group, typed as GROUP=CLASS; None where GROUP stands alone."""
+    """Parse the classes of groups, such as GROUP=CLASS.
+
+    Parameters
+    ----------
+    given : list[str]
+        Names of groups with or without a class.
+
+    Returns
+    -------
+    dict[str, str or None]
+        Class by group; None without a class.
+
+    Raises
+    ------
+    UsageError
+        If a pair has another form.
+    """
     names: dict[str, str | None] = {}
     for pair in given:
         if pair.strip() and "=" not in pair:
@@ -168,7 +199,23 @@ def read_group_names(given: list[str]) -> dict[str, str | None]:
 
 
 def read_renames(path: Path) -> dict[str, str]:
-    """Old and new names of classes, from a table with the columns old and new."""
+    """Read old and new names of classes from a table with the columns old and new.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the table.
+
+    Returns
+    -------
+    dict[str, str]
+        New name by old name.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a class has two new names.
+    """
     table = read_table(path)
     if not {"old", "new"} <= set(table):
         raise DataError(

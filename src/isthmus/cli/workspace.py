@@ -1,4 +1,4 @@
-"""``isthmus workspace``: keep a workspace safe."""
+"""``isthmus workspace``: back up, restore and check a workspace, and manage its people and projects."""
 
 from __future__ import annotations
 
@@ -36,6 +36,13 @@ AsJson = Annotated[bool, shared("as_json")]
 
 
 def register(app: typer.Typer) -> None:
+    """Add the group of commands to the program.
+
+    Parameters
+    ----------
+    app : typer.Typer
+        The program.
+    """
     group = typer.Typer(
         cls=WholeLines,
         help="Back up, restore and check the workspace of a workbench; manage its people and projects.",
@@ -61,17 +68,42 @@ def register(app: typer.Typer) -> None:
     for command, example in examples.items():
         group.command(example.split()[0], epilog=f"Example: isthmus workspace {example}")(command)
     app.add_typer(group, name="workspace")
+    # Without a callback, typer would run a single command directly.
     app.callback()(lambda: None)
 
 
 def need_workspace() -> None:
-    """Say how to get what a workspace needs, before anything else fails over it."""
+    """Raise an error that names the extra to install, before anything else fails without it.
+
+    Raises
+    ------
+    MissingExtraError
+        If a library is missing.
+    """
     for name in ("sqlalchemy", "alembic"):
         import_optional(name, "A workspace", extra="workbench")
 
 
 def existing_workspace(folder: Path | None, database: str | None) -> Any:
-    """The workspace that was named; refused where there is none, for a typing error must not make a new one."""
+    """Open a workspace that exists; a typing error must not create a new one.
+
+    Parameters
+    ----------
+    folder : Path or None
+        Folder of the workspace, or None for the default.
+    database : str or None
+        Address of the database, or None for SQLite.
+
+    Returns
+    -------
+    Any
+        The open workspace.
+
+    Raises
+    ------
+    DataError
+        If there is no workspace.
+    """
     need_workspace()
     from isthmus.workspace import open_workspace
 
@@ -96,10 +128,10 @@ def backup(
     as_json: AsJson = False,
     force: Annotated[bool, flag("--force", "Replace a backup that exists.")] = False,
 ) -> None:
-    """Write everything in a workspace into one file, while people go on working.
+    """Write everything in a workspace into one file, while people continue to work.
 
-    It holds projects, files, runs, models, answers and the audit log, of one moment. It can be restored into SQLite and
-    into PostgreSQL, wherever it came from.
+    It holds projects, files, runs, models, answers and the audit log at one moment. It can be restored into SQLite and
+    into PostgreSQL, whichever it came from.
     """
     with existing_workspace(folder, database) as workspace:
         made = workspace.backup(file, force=force)
@@ -126,9 +158,9 @@ def check(
     thorough: Annotated[bool, flag("--thorough", "Read every file and compare it with its hash.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for damage: the database, missing or changed files, runs and answers that do not fit each other.
+    """Look for damage: the database, missing or changed files, runs and answers that contradict each other.
 
-    The exit code is 1 where something is wrong.
+    The exit code is 1 if something is wrong.
     """
     with existing_workspace(folder, database) as workspace:
         problems = workspace.check(thorough=thorough)
@@ -184,14 +216,14 @@ def set_role(
     folder: Folder = None,
     database: Database = None,
 ) -> None:
-    """Give a person another role in the workspace. The last owner stays one."""
+    """Change a person's role in the workspace. The last owner cannot lose that role."""
     with existing_workspace(folder, database) as workspace:
         found = workspace.people.set_role(_find_person(workspace, name).id, role, by=None)
     say(f"{found.name} is {found.role} now.")
 
 
 def set_password(name: Person, folder: Folder = None, database: Database = None) -> None:
-    """Set a person's password; it is asked for, or read from standard input. All sessions of the person end."""
+    """Set a person's password, from a prompt or from standard input. All sessions of the person end."""
     with existing_workspace(folder, database) as workspace:
         import_optional("argon2", "A password", extra="workbench")
         from isthmus.workbench.sessions import Passwords
@@ -202,6 +234,7 @@ def set_password(name: Person, folder: Folder = None, database: Database = None)
 
 
 def _read_password(name: str) -> str:
+    """Read a password from a prompt on a terminal, else from standard input."""
     if sys.stdin is not None and sys.stdin.isatty():
         return str(typer.prompt(f"New password of {name}", hide_input=True, confirmation_prompt=True, err=True))
     return (sys.stdin.readline() if sys.stdin is not None else "").rstrip("\r\n")
@@ -228,7 +261,7 @@ def reopen_account(name: Person, folder: Folder = None, database: Database = Non
 
 
 def projects(folder: Folder = None, database: Database = None, as_json: AsJson = False) -> None:
-    """List the projects, archived ones too: name, owners, open or archived."""
+    """List the projects, including archived ones: name, owners, open or archived."""
     with existing_workspace(folder, database) as workspace:
         rows = [(row, workspace.projects.members(row.id)) for row in workspace.projects.list(archived=True)]
     shown = [
@@ -248,16 +281,17 @@ def projects(folder: Folder = None, database: Database = None, as_json: AsJson =
 
 
 def archive(name: ProjectName, folder: Folder = None, database: Database = None) -> None:
-    """Put a project away: it leaves the lists, and nothing in it is lost."""
+    """Archive a project: it leaves the lists, and nothing in it is lost."""
     _set_archived(name, folder, database, archived=True)
 
 
 def unarchive(name: ProjectName, folder: Folder = None, database: Database = None) -> None:
-    """Take an archived project out again."""
+    """Restore an archived project."""
     _set_archived(name, folder, database, archived=False)
 
 
 def _set_archived(name: str, folder: Path | None, database: str | None, *, archived: bool) -> None:
+    """Archive or restore the project with a name or an id."""
     with existing_workspace(folder, database) as workspace:
         rows = workspace.projects.list(archived=True)
         found = [row for row in rows if name in (row.id, row.name)]
@@ -270,6 +304,7 @@ def _set_archived(name: str, folder: Path | None, database: str | None, *, archi
 
 
 def _find_person(workspace: Any, name: str) -> Any:
+    """Return a person by name, or raise an error that lists the accounts."""
     found = workspace.people.by_name(name)
     if found is None:
         known = ", ".join(row.name for row in workspace.people.list()[:10])
@@ -279,6 +314,7 @@ def _find_person(workspace: Any, name: str) -> Any:
 
 
 def _tell(made: dict, sentence: str, as_json: bool) -> None:
+    """Print the figures of a backup."""
     if as_json:
         print_json(made)
         return
