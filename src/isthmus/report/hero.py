@@ -1,4 +1,4 @@
-"""The first screen: what the result says in one line, three tiles, what is dangerous about it, why this method."""
+"""Compute the top of a report: a summary in one line, three tiles, warnings, and the reason for the method."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from isthmus._math.confidence import explain_reason, without_text
 from isthmus._utils import plural
 from isthmus.choose.stages.apply import LEXICON, NAMES
 
+# Smallest share of right labels for each phrase. The limits lie between the fractions that the phrases name.
 _FRACTIONS = (
     (0.97, "Nearly all of the"),
     (0.93, "About 19 in 20"),
@@ -23,9 +24,10 @@ _FRACTIONS = (
     (0.45, "About half of the"),
     (0.3, "Fewer than half of the"),
 )
-_COLOURS = 8
-_TOO_FEW = "too few are sure"
-LONG_LIST = 200  # documents that nobody reads first
+_COLOURS = 8  # colours in the palette of the style sheet
+_TOO_FEW = "too few are sure"  # reason for review if too few confident labels remain
+LONG_LIST = 200  # documents; nobody reads a longer list before using the labels
+# Titles of warnings by topic.
 _TITLES = {
     "class shares": "The classes' shares moved.",
     "no text": "Some documents are empty.",
@@ -37,11 +39,34 @@ _TITLES = {
 
 
 def in_words(share: float) -> str:
-    """A share as people say it, to stand before "labels"."""
+    """Return a share as a phrase before "labels".
+
+    Parameters
+    ----------
+    share : float
+        Share from 0 to 1.
+
+    Returns
+    -------
+    str
+    """
     return next((words for least, words in _FRACTIONS if share >= least), "Few")
 
 
 def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
+    """Return the data of the top of the page.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    target, source : str
+        Names of the collections.
+
+    Returns
+    -------
+    dict of str to object
+    """
     classes = class_table(result)
     review = int(result.needs_review.sum())
     return {
@@ -65,12 +90,22 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
 
 
 def verdict(result) -> str:
+    """Summarise the result in one line: the expected accuracy and the number of documents to read.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+    """
     expected, n = result.accuracy, len(result.labels)
     review = int(result.needs_review.sum())
     if expected is None or expected.estimate is None:
         first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
     else:
-        # Where somebody read documents, a missing class could be seen.
+        # A person who reads documents would notice a missing class, so the condition is unnecessary then.
         answered = result.measured is not None or (result.learned is not None and bool(result.learned.basis))
         cover = "" if answered else ", if your classes cover the target"
         first = f"{in_words(expected.estimate)} labels are right{cover}."
@@ -84,6 +119,19 @@ def verdict(result) -> str:
 
 
 def about(result, source: str, target: str) -> str:
+    """Return the line above the title: numbers of documents and classes.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    source, target : str
+        Names of the collections.
+
+    Returns
+    -------
+    str
+    """
     n, m = len(result.labels), len(result.source_labels)
     labelled = plural(n, "document") + (f" of {target}" if target else "")
     if not m:
@@ -93,13 +141,24 @@ def about(result, source: str, target: str) -> str:
 
 
 def right_tile(result) -> dict[str, Any]:
-    """The share of right labels, measured or expected; None where it was not estimated."""
+    """Return the measured or expected share of right labels.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    dict
+        ``estimate`` is None if the share was not estimated.
+    """
     expected = result.accuracy
     if expected is None or expected.estimate is None:
         why = "" if expected is None or not expected.reason else f" ({expected.reason})"
         return {"estimate": None, "note": f"Not estimated{why}. Check a sample to know."}
     ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
     cases = f"{100 * expected.confidence_level:.0f} of 100 cases"
+    # # "9 of 10 cases" is easier to read than "90 of 100 cases".
     if round(100 * expected.confidence_level) % 10 == 0:
         cases = f"{10 * expected.confidence_level:.0f} of 10 cases"
     return {
@@ -111,7 +170,17 @@ def right_tile(result) -> dict[str, Any]:
 
 
 def guaranteed_tile(result) -> dict[str, Any] | None:
-    """The labels that can pass unread; None where no sample was checked with a budget."""
+    """Return the number of labels that need no review by a guarantee.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    dict or None
+        None if no sample was checked with an error budget.
+    """
     found = None if result.checked is None else result.checked.guarantee
     if found is None:
         return None
@@ -131,6 +200,7 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
 
 
 def _basis(result) -> str:
+    """Describe the basis of the estimate."""
     if result.measured is not None:
         return f"measured on {plural(result.measured.n, 'document')} checked at random"
     basis = "" if result.learned is None else result.learned.basis
@@ -142,6 +212,16 @@ def _basis(result) -> str:
 
 
 def review_note(result) -> str:
+    """Explain what the review list leaves out.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+    """
     budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
     review, expected = int(result.needs_review.sum()), result.accuracy
     if guaranteed_tile(result) is not None:
@@ -158,10 +238,19 @@ def review_note(result) -> str:
 
 
 def review_counts(result) -> list[dict[str, Any]]:
-    """Why documents need review, the most frequent reason first."""
+    """Count the documents by reason for review, the most frequent reason first.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+    """
     found = Counter(reason for reason in result.review_reason.tolist() if reason)
     return [
-        # The reason speaks of all labels, the number beside it of those that would have passed.
+        # The reason describes all labels; the number counts only those that would otherwise need no review.
         {
             "reason": "sure enough, but too few" if reason == _TOO_FEW else reason,
             "meaning": explain_reason(reason),
@@ -172,12 +261,23 @@ def review_counts(result) -> list[dict[str, Any]]:
 
 
 def class_table(result) -> list[dict[str, Any]]:
-    """Documents and shares of both sides per class; ``low`` and ``high`` are None where no interval is known."""
+    """Return the number and share of documents per class in both collections.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+        ``low`` and ``high`` are None without an interval.
+    """
     shares = {row["class"]: row for row in result.class_shares()}
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
     rows = []
+    # # Empty documents have a label, but they would distort the class proportions.
     counted = ~without_text(result.texts)
-    # Documents whose label is a person's answer: they are not accepted unread.
+    # Documents that a person has labelled do not count as accepted without review.
     read = np.isin(np.arange(len(result.texts)), result.known_answers.read.rows)
     for code, name in enumerate(result.classes.tolist()):
         chosen = (result.labels == name) & counted
@@ -205,6 +305,16 @@ def class_table(result) -> list[dict[str, Any]]:
 
 
 def shares_note(result) -> str:
+    """Explain the intervals of the class proportions.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+    """
     basis = result.class_shares()[0]["basis"]
     if basis == "check":
         return f"Shares with intervals that hold in 95 of 100 cases, {_basis(result)}."
@@ -216,7 +326,17 @@ def shares_note(result) -> str:
 
 
 def banners(result) -> list[dict[str, str]]:
-    """What is dangerous about the result, gravest first: ``level`` (stop, care), ``title``, ``text``."""
+    """Return the warnings about the result, the most serious first.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+        ``level`` ("stop" or "care"), ``title`` and ``text``.
+    """
     found = [
         {
             "level": "stop",
@@ -228,6 +348,7 @@ def banners(result) -> list[dict[str, str]]:
     ]
     warned = [row for row in result.warnings if row["topic"] != "new group"]
     unknown = result.accuracy is None or result.accuracy.estimate is None
+    # # The result may already contain this warning.
     if unknown and not any(row["topic"] == "not estimated" for row in warned):
         warned.append({"topic": "not estimated", "message": "Label a random sample by hand before using them."})
     return found + [
@@ -237,7 +358,19 @@ def banners(result) -> list[dict[str, str]]:
 
 
 def novel_groups(result) -> list[dict[str, Any]]:
-    """New groups of the target, but for those most of whose documents have a class by answers."""
+    """Return the groups of the target that the source does not contain.
+
+    A group is left out if people have given a class to at least half of its documents.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+        ``name``, ``size`` and ``words``.
+    """
     sizes = Counter(result.novel_group.tolist())
     return [
         {"name": str(row["group"]), "size": sizes[row["group"]], "words": str(row["words"])}
@@ -246,10 +379,12 @@ def novel_groups(result) -> list[dict[str, Any]]:
     ]
 
 
-# -- Why this method: the candidates as a table
+# -- Reason for the method: a table of the candidates
 
 
+# Columns of the decision that the table does not show as evidence.
 _HIDDEN = ("method", "chosen", "why")
+# Types that a cell of the table can show.
 _SCALAR = (type(None), str, bool, int, float, np.number)
 _NAMES = {
     "source_learnability": "source's learnability",
@@ -257,8 +392,9 @@ _NAMES = {
     "accuracy": "expected accuracy",
     "spread": "± of the score",
 }
-# Their weight is no share of the vote: they join it once the methods have voted.
+# The weight of these members is no share of the vote, because they join after the methods have voted.
 _JOINED = {LEXICON: "labelled words count, too", NAMES: "names of classes count, too"}
+# Explanation of each column, for the note below the table.
 _MEANINGS = {
     "weight": "share in the vote; of words alone, how much their log-odds count next to the vote's",
     "score": "how well the labels are supported; only differences between methods mean something",
@@ -273,10 +409,21 @@ _MEANINGS = {
 
 
 def why_this_method(decision: list[dict]) -> str:
-    """Where the labels come from; of a vote, how many methods take part and which counts most."""
+    """Explain the origin of the labels: the method, or the number of voting methods and the most important one.
+
+    Parameters
+    ----------
+    decision : list of dict
+        Candidates of the choice.
+
+    Returns
+    -------
+    str
+    """
     chosen = [row for row in decision if row["chosen"]]
     if len(chosen) == 1:
         return str(chosen[0]["why"])
+    # # Without any voter the labels come from words or names of classes only.
     voters = [row for row in chosen if row["method"] not in _JOINED] or chosen[:1]
     first = max(voters, key=lambda row: row.get("weight", 0.0))
     voted = f"{len(voters)} methods voted; {first['method']} counts most ({first.get('weight', 0.0):.0%})"
@@ -286,6 +433,18 @@ def why_this_method(decision: list[dict]) -> str:
 
 
 def decision_facts(decision: list[dict]) -> dict[str, Any]:
+    """Return the candidates as a table.
+
+    Parameters
+    ----------
+    decision : list of dict
+        Candidates of the choice.
+
+    Returns
+    -------
+    dict of str to object
+        Rows, column titles and their explanations.
+    """
     evidence = [
         name
         for name in dict.fromkeys(key for row in decision for key in row)
@@ -313,6 +472,7 @@ def _title(name: str) -> str:
 
 
 def _shown(value: Any, digits: int) -> Any:
+    """Return a cell as text, with a dash for a missing value."""
     if isinstance(value, (float, np.floating)) and np.isfinite(value):
         return f"{float(value):.{digits}f}"
     return "–" if value is None else value

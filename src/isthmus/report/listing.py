@@ -1,4 +1,4 @@
-"""Documents on a page: the list as plain data, words tinted, the language of a text."""
+"""Prepare the list of documents on a page: its data, highlighted words and the language of each text."""
 
 from __future__ import annotations
 
@@ -18,28 +18,69 @@ from isthmus.features.languages import NAMES, identify_language
 from isthmus.features.tokens import WORD
 from isthmus.shift.space import JointSpace, spread
 
-LIST_CAP = 20_000  # documents in the list
-_TEXT_BYTES = 6_500_000  # all texts of the list together
-_LONGEST = 900  # characters of a text
-_SHORT = 220  # characters of a source document
-_NEIGHBOURS = 3_000  # documents that get near documents of the source, least sure first
+LIST_CAP = 20_000  # most documents in the list
+_TEXT_BYTES = 6_500_000  # bytes of all texts in the list, to limit the size of the page
+_LONGEST = 900  # most characters of a target document
+_SHORT = 220  # most characters of a source document
+_NEIGHBOURS = 3_000  # documents with similar source documents, the least confident first
 
 
 def excerpt(text: str, size: int = _LONGEST) -> str:
-    """The beginning of a text in one paragraph: messages of many short lines would fill pages."""
+    """Return the beginning of a text as one paragraph, because messages of many short lines would fill pages.
+
+    Parameters
+    ----------
+    text : str
+        Document.
+    size : int
+        Most characters.
+
+    Returns
+    -------
+    str
+    """
     text = " ".join(text[: 4 * size].split())
     return text if len(text) <= size else text[: size - 1] + "…"
 
 
 def listed_rows(result, cap: int = LIST_CAP) -> np.ndarray:
-    """Documents in the list's order: all, or the ``cap`` that most need reading."""
+    """Return the documents of the list.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    cap : int
+        Most documents; documents that need review and have low confidence come first in the selection.
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers in ascending order.
+    """
     order = np.lexsort((result.confidence, ~result.needs_review))
     return np.sort(order[:cap])
 
 
 def runner_up(probabilities: np.ndarray, own: Sequence[int] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The next best class of each document and how sure that is; ``own`` are the places of the labels.
+    """Return the second class of each document and its probability.
 
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Probabilities.
+    own : sequence of int
+        Class code of each label.
+
+    Returns
+    -------
+    second : ndarray of int of shape (n_documents,)
+        Class code.
+    probability : ndarray of shape (n_documents,)
+        Probability of this class.
+
+    Examples
+    --------
     >>> [found.tolist() for found in runner_up(np.array([[0.7, 0.1, 0.2], [0.3, 0.6, 0.1]]), [0, 1])]
     [[2, 0], [0.2, 0.3]]
     """
@@ -52,7 +93,25 @@ def runner_up(probabilities: np.ndarray, own: Sequence[int] | np.ndarray) -> tup
 def list_data(
     result, target: Collection, space: JointSpace | None, words: WordList | None, *, mapped: np.ndarray | None = None
 ) -> dict[str, Any]:
-    """Everything the script needs. ``mapped`` are source documents on the map, where their texts are needed."""
+    """Return the data that the page's script needs.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    target : Collection
+        The target, for its ids.
+    space : JointSpace or None
+        Vectors for the search of similar source documents.
+    words : WordList or None
+        Words to highlight.
+    mapped : ndarray of int, optional
+        Source documents on the map, whose texts are also needed.
+
+    Returns
+    -------
+    dict of str to object
+    """
     rows = listed_rows(result)
     near = _near(result, rows, space)
     wanted = sorted({int(i) for i in near.ravel() if i >= 0} | {int(i) for i in (mapped if mapped is not None else ())})
@@ -84,13 +143,14 @@ def list_data(
 
 
 def _fit(text: str, size: int) -> str:
-    """An excerpt of at most ``size`` bytes, roughly: other scripts take two or three for a character."""
+    """Return an excerpt of about ``size`` bytes; characters of many scripts take two or three bytes."""
     short = excerpt(text, size)
     heavy = len(short.encode("utf-8", "replace")) / max(1, len(short))
     return short if heavy < 1.2 else excerpt(text, max(60, int(1.2 * size / heavy)))
 
 
 def _near(result, rows: np.ndarray, space: JointSpace | None) -> np.ndarray:
+    """Return up to two similar source documents per listed document; -1 for none."""
     near = np.full((len(rows), 2), -1)
     labelled = np.array([name is not None for name in result.source_labels])
     if space is None or not labelled.any():
@@ -111,7 +171,17 @@ def _near(result, rows: np.ndarray, space: JointSpace | None) -> np.ndarray:
 
 
 def page_key(result) -> str:
-    """The browser keeps the corrections of this result, and of no other, under this key."""
+    """Return the key under which the browser stores the corrections of this result.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+        Different for other texts or labels.
+    """
     digest = hashlib.sha256()
     for text, label in zip(result.texts, result.labels, strict=True):
         digest.update(f"{text}\0{label}\0".encode("utf-8", "replace"))
@@ -119,7 +189,17 @@ def page_key(result) -> str:
 
 
 def as_json(data: dict[str, Any]) -> str:
-    """JSON that may stand inside a page: no text in it can end the element or begin another."""
+    """Return JSON text for a script element; no text in it can end the element or begin another.
+
+    Parameters
+    ----------
+    data : dict of str to object
+        The data.
+
+    Returns
+    -------
+    str
+    """
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -127,6 +207,17 @@ def as_json(data: dict[str, Any]) -> str:
 
 
 def cap_note(result) -> str:
+    """Explain that the list is limited.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+        '' if the list contains all documents.
+    """
     n = len(result.texts)
     if n <= LIST_CAP:
         return ""
@@ -135,15 +226,30 @@ def cap_note(result) -> str:
     )
 
 
-# -- Words of a text tinted by what they say about its label. The page's script does the same in the browser
+# -- Highlight words by their evidence for the label; the page's script does the same in the browser
 
 
-LEAST, STRONG = 2, 5  # grades from which a word is tinted, and tinted strongly
+LEAST, STRONG = 2, 5  # smallest grade of a highlighted and of a strongly highlighted word
 _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
 
 
 def tint(text: str, words: Mapping[str, Sequence[int]], code: int) -> list[tuple[str, str]]:
-    """The text in pieces, each with its tint: '', 'for', 'for2', 'no' or 'no2'."""
+    """Split a text into chunks with the highlight of each chunk.
+
+    Parameters
+    ----------
+    text : str
+        Document.
+    words : mapping of str to sequence of int
+        Grade of each word per class.
+    code : int
+        Class code of the label.
+
+    Returns
+    -------
+    list of (str, str)
+        Chunk and highlight: '', 'for', 'for2', 'no' or 'no2'.
+    """
     pieces: list[tuple[str, str]] = []
     at = 0
     for start, end, grade in _graded(text, words, code):
@@ -160,13 +266,14 @@ def tint(text: str, words: Mapping[str, Sequence[int]], code: int) -> list[tuple
 
 
 def _kind(grade: int) -> str:
+    """Return the highlight for a grade."""
     if abs(grade) < LEAST:
         return ""
     return ("for" if grade > 0 else "no") + ("2" if abs(grade) >= STRONG else "")
 
 
 def _graded(text: str, words: Mapping[str, Sequence[int]], code: int):
-    """Start, end and grade of every word; scripts without blanks go by pairs of characters."""
+    """Yield start, end and grade of every word; in scripts without blanks, of pairs of characters."""
     for match in WORD.finditer(text):
         word = match.group()
         if not _UNSPACED.search(word):
@@ -181,16 +288,28 @@ def _graded(text: str, words: Mapping[str, Sequence[int]], code: int):
             i += 1
 
 
-# -- What a browser must know of a text's language
-# Which glyphs of the same ideograph, where lines may break, how to read it aloud.
+# -- Language of a text
+# Browsers need it to choose the glyphs of ideographs, to break lines and to read texts aloud.
 
 
-_READ = 2_000  # characters that tell the language; also the key under which it is remembered
+_READ = 2_000  # characters that determine the language, and the key of the cache
 
 
 def lang_attribute(text: str):
-    """``lang="de"`` with a blank before it, for an element that holds the text; nothing where the text does not tell.
+    """Return the attribute of an element with the text's language, such as ``lang="de"`` after a blank.
 
+    Parameters
+    ----------
+    text : str
+        Document.
+
+    Returns
+    -------
+    Markup
+        Empty if the language is unknown.
+
+    Examples
+    --------
     >>> str(lang_attribute("Die Suppe war kalt und das Brot trocken")), str(lang_attribute("42"))
     (' lang="de"', '')
     """
@@ -200,6 +319,6 @@ def lang_attribute(text: str):
     return Markup(f' lang="{language}"') if language in NAMES else Markup("")
 
 
-@lru_cache(maxsize=2_048)  # a page is opened again, and the same few source documents stand beside many others
+@lru_cache(maxsize=2_048)  # pages are opened repeatedly, and they show the same source documents many times
 def _language(text: str) -> str | None:
     return identify_language(text)

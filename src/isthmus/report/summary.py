@@ -1,4 +1,4 @@
-"""What a result says, as one dictionary of plain values: page, card and workbench draw it."""
+"""Compute all data of a report as one dictionary of plain values, which page, card and workbench draw."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from isthmus.request import in_flags
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread
 
-_READ = 4_000  # documents of each side whose words are counted
-_DIAGNOSED = 1_000  # documents of each side for the findings about the shift
-_STATIC = 15  # doubtful documents shown on paper and without a script
-_MARGIN = 0.05  # how exactly the accuracy should be known, in the invitation to check
-_QUOTES, _MANY_CLASSES = 2, 8
-_CLUSTERS = 16
-_LISTED = 200  # documents in the table under the map
-_BINS = 20
-_CASES = 4
-_SLOW = 8_000  # texts from which on one case is accounted for
-_ANSWER_BINS = 5  # of confidence, with about the same number of answers each
-_FEWEST_ANSWERS = 20
+_READ = 4_000  # documents per collection whose words are counted
+_DIAGNOSED = 1_000  # documents per collection for the findings about the shift
+_STATIC = 15  # uncertain documents on the printed page and without a script
+_MARGIN = 0.05  # half width of the accuracy's interval in the suggested check
+_QUOTES, _MANY_CLASSES = 2, 8  # quotations per class, and the largest number of classes with so many
+_CLUSTERS = 16  # word clusters in a table
+_LISTED = 200  # documents in the table below the map
+_BINS = 20  # bins of confidence, each 0.05 wide
+_CASES = 4  # documents with an explanation of their label
+_SLOW = 8_000  # texts of both collections; above, only one label is explained, because explanations take long
+_ANSWER_BINS = 5  # bins of confidence with about the same number of answers each
+_FEWEST_ANSWERS = 20  # answers; fewer give no useful shares per bin
 
 
 @one_blas_thread()
@@ -50,9 +50,26 @@ def label_summary(
     files: Mapping[str, str] | None = None,
     by: tuple[str, list] | None = None,
 ) -> dict[str, Any]:
+    """Return all data of the page about a label result.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    source, target : Collection
+        Collections with the texts.
+    files : mapping of str to str, optional
+        Files of this run, for the commands on the page.
+    by : (str, list), optional
+        Name and values of a column that breaks the labels down.
+
+    Returns
+    -------
+    dict of str to object
+    """
     words = Words(result)
     hero = hero_facts(result, source=source.name or "", target=target.name or "")
-    map_ = words.map() if result.source_texts else None  # documents lie between the classes of the source
+    map_ = words.map() if result.source_texts else None  # the map places documents between the classes of the source
     if map_:
         map_["table"] = map_rows(result, target, map_["target"])
     mapped = np.array([point["i"] for point in map_["source"]]) if map_ else None
@@ -84,9 +101,16 @@ def label_summary(
 
 
 class Words:
-    """The words of both sides, counted once, and what follows from them."""
+    """Count the words of both collections once and provide the tables that need the counts.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    """
 
     def __init__(self, result):
+        """Count the words of a sample of each collection."""
         self.result = result
         self.source = spread(len(result.source_texts), _READ)
         self.target = spread(len(result.texts), _READ)
@@ -102,18 +126,40 @@ class Words:
 
     @property
     def counts(self):
+        """Word counts of the target documents."""
         assert self.space is not None
         return self.space.counts[self.space.n_source :]
 
     def marking(self, mask: np.ndarray | None = None) -> list[list[str]]:
-        """Words that mark each class; with ``mask``, those that mark the documents in it against all others."""
+        """Return the words that are typical of each class.
+
+        Parameters
+        ----------
+        mask : ndarray of bool, optional
+            If given, compare the documents in the mask with all others instead.
+
+        Returns
+        -------
+        list of list of str
+            One list per class; with a mask, one for the others and one for the mask.
+        """
         if self.space is None:
             return [[] for _ in range(len(self.result.classes))] if mask is None else [[], []]
         codes = self.codes if mask is None else np.asarray(mask)[self.target].astype(int)
         return marking_words(self.counts, codes, self.space.names, len(self.result.classes) if mask is None else 2)
 
     def written(self, stems: str) -> str:
-        """Words of a new group, which its search has as stems, in their commonest written form."""
+        """Replace the stems in the words of a new group by their most frequent written form.
+
+        Parameters
+        ----------
+        stems : str
+            Stems with commas.
+
+        Returns
+        -------
+        str
+        """
         if self.space is None:
             return stems
         order = np.argsort(np.asarray(self.counts.sum(axis=0)).ravel(), kind="stable")
@@ -122,11 +168,31 @@ class Words:
         return ", ".join(forms.get(stem, stem) for stem in stems.split(", "))
 
     def tinted(self, i: int, size: int) -> list[tuple[str, str]]:
+        """Return the beginning of a document in chunks with their highlights.
+
+        Parameters
+        ----------
+        i : int
+            Row number of the document.
+        size : int
+            Most characters.
+
+        Returns
+        -------
+        list of (str, str)
+            As :func:`isthmus.report.listing.tint` returns.
+        """
         code = int(np.searchsorted(self.result.classes, self.result.labels[i]))
         return tint(excerpt(self.result.texts[i], size), self.list.words if self.list else {}, code)
 
     def map(self) -> dict[str, Any] | None:
-        """The map of both collections; None where there are no words to place documents by."""
+        """Return the map of both collections.
+
+        Returns
+        -------
+        dict or None
+            None if there are too few words for a map.
+        """
         result = self.result
         if self.space is None or len(self.space.vectors) < 4:
             return None
@@ -149,6 +215,21 @@ class Words:
 
 
 def map_rows(result, target: Collection, drawn: list[dict]) -> list[dict[str, str]]:
+    """Return the table below the map.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    target : Collection
+        The target.
+    drawn : list of dict
+        Points of target documents.
+
+    Returns
+    -------
+    list of dict
+    """
     rows = [point["i"] for point in drawn[:_LISTED]]
     return [
         {"id": str(target.ids[i]), "label": str(result.labels[i]), "confidence": f"{result.confidence[i]:.2f}"}
@@ -157,12 +238,30 @@ def map_rows(result, target: Collection, drawn: list[dict]) -> list[dict[str, st
 
 
 def class_cards(result, words: Words, classes: list[dict], target: Collection) -> list[dict[str, Any]]:
+    """Return the data of each class: typical words, and quotations of confident and uncertain documents.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    words : Words
+        Counted words.
+    classes : list of dict
+        As :func:`isthmus.report.hero.class_table` returns.
+    target : Collection
+        The target.
+
+    Returns
+    -------
+    list of dict
+    """
     marks = words.marking()
     quotes = _QUOTES if len(classes) <= _MANY_CLASSES else 1
     cards = []
     for row, marking in zip(classes, marks, strict=True):
         members = np.flatnonzero(result.labels == result.classes[row["code"]])
         order = members[np.argsort(-result.confidence[members], kind="stable")]
+        # # Documents that need review are no good examples of a confident label.
         sure = [i for i in order if not result.needs_review[i]][:quotes]
         doubtful = [i for i in order[::-1] if i not in sure][:quotes]
         cards.append(
@@ -178,6 +277,25 @@ def class_cards(result, words: Words, classes: list[dict], target: Collection) -
 
 
 def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> dict[str, Any]:
+    """Return the data of a quoted document.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    words : Words
+        Counted words.
+    target : Collection
+        The target.
+    i : int
+        Row number of the document.
+    size : int
+        Most characters.
+
+    Returns
+    -------
+    dict
+    """
     code = int(np.searchsorted(result.classes, result.labels[i]))
     (second,), (sure,) = runner_up(np.asarray(result.probabilities)[[i]], [code])
     return {
@@ -195,16 +313,47 @@ def quote(result, words: Words, target: Collection, i: int, size: int = 170) -> 
 
 
 def doubtful(result, words: Words, target: Collection) -> list[dict[str, Any]]:
+    """Return the documents that most need reading: those marked for review with the lowest confidence.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    words : Words
+        Counted words.
+    target : Collection
+        The target.
+
+    Returns
+    -------
+    list of dict
+    """
     order = np.lexsort((result.confidence, ~result.needs_review))[:_STATIC]
     return [quote(result, words, target, int(i), 400) for i in order]
 
 
 def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[dict[str, Any]]:
-    """New groups, with the words that mark them and the line that makes each a class."""
+    """Return the new groups with their typical words and the command that turns each group into a class.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    words : Words
+        Counted words.
+    files : mapping of str to str or None
+        Files of this run; None gives Python code instead of a command.
+
+    Returns
+    -------
+    list of dict
+    """
     rows = []
     for number, group in enumerate(novel_groups(result), 1):
+        # # A placeholder shows users of an unsaved result what to enter.
         saved = shlex.quote((files or {}).get("saved", "SAVED.isthmus"))
         typical = words.written(group["words"])
+        # # The user replaces the proposed name or the placeholder.
         name = next(iter(propose_names(typical, result.classes)), "NAME")
         line = f"isthmus teach {saved} --name-group {shlex.quote(f'{number}={name}')} -o relabelled.csv"
         if files is None:
@@ -215,6 +364,17 @@ def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[d
 
 
 def reading_rows(result) -> list[dict[str, Any]]:
+    """Return the expected share of wrong labels for different numbers of documents to read.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+        ``documents``, ``read`` (share) and ``error``.
+    """
     return [
         {"documents": row["documents"], "read": row["reviewed"], "error": row["expected_error"] or 0.0}
         for row in result.budget_curve(50)
@@ -222,10 +382,21 @@ def reading_rows(result) -> list[dict[str, Any]]:
 
 
 def curve_facts(result) -> dict[str, Any]:
+    """Return the figure and the table of the expected error by reading effort.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    dict
+    """
     rows = reading_rows(result)
     share = float(result.needs_review.mean())
     rest = result.confidence[~result.needs_review]
     error = float(1 - rest.mean()) if len(rest) else 0.0
+    # # About ten rows are enough for the table below the figure.
     shown = rows[:: max(1, len(rows) // 10)]
     return {
         "figure": figures.line_figure([(row["read"], row["error"]) for row in rows], mark=(share, error)),
@@ -236,6 +407,17 @@ def curve_facts(result) -> dict[str, Any]:
 
 
 def confidence_bins(result) -> list[dict[str, Any]]:
+    """Count the accepted documents and the documents to read by confidence.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+        One row per bin, from the lowest confidence.
+    """
     place = np.clip((np.asarray(result.confidence) * _BINS).astype(int), 0, _BINS - 1)
     counts = {
         kind: np.bincount(place[mask], minlength=_BINS)
@@ -253,7 +435,19 @@ def confidence_bins(result) -> list[dict[str, Any]]:
 
 
 def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
-    """How many documents, labelled at random, tell the accuracy; and the lines to type."""
+    """Return the number of documents that a check needs, and the commands for it.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    files : mapping of str to str or None
+        Files of this run; None gives Python code instead of commands.
+
+    Returns
+    -------
+    dict
+    """
     population = len(result.texts)
     n = sample_size(_MARGIN, accuracy=result.expected_accuracy, population=population)
     facts: dict[str, Any] = {"points": round(100 * _MARGIN), "n": n, "all": n == population}
@@ -276,6 +470,17 @@ def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
 
 
 def taught_facts(result) -> dict[str, Any] | None:
+    """Return the data about answers and their effect.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    dict or None
+        None without answers.
+    """
     if not result.answers:
         return None
     outlook = None if result.learned is None else result.learned.outlook
@@ -288,7 +493,18 @@ def taught_facts(result) -> dict[str, Any] | None:
 
 
 def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
-    """The learning curve; None where too few answers were given to draw one."""
+    """Return the learning curve.
+
+    Parameters
+    ----------
+    outlook : dict or None
+        Forecast with the entry ``curve``.
+
+    Returns
+    -------
+    dict or None
+        None if there are too few answers for a curve.
+    """
     rows = (outlook or {}).get("curve") or []
     if len(rows) < figures.FEWEST_STEPS:
         return None
@@ -297,12 +513,22 @@ def learning_facts(outlook: dict | None) -> dict[str, Any] | None:
 
 
 def reliability_rows(result) -> list[dict[str, Any]]:
-    """Confidence before any answer, and the share that answers found right, in bins of equal size."""
+    """Compare the confidence before all answers with the share of labels that the answers confirm.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+        One row per bin; the bins have about the same number of answers.
+    """
     answers, before = result.known_answers.read, result.vote
     if before is None or len(answers) < _FEWEST_ANSWERS:
         return []
     probabilities = np.asarray(before)[answers.rows]
-    if probabilities.shape[1] != len(result.classes):  # a class that answers named has no column there
+    if probabilities.shape[1] != len(result.classes):  # a class that answers have added has no probability before them
         return []
     old = np.asarray(result.classes)[probabilities.argmax(axis=1)]
     right = np.array([given == label for given, label in zip(answers.labels, old.tolist(), strict=True)])
@@ -319,13 +545,37 @@ def reliability_rows(result) -> list[dict[str, Any]]:
 
 
 def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:
+    """Return the words whose frequency differs most between the collections, with bar lengths.
+
+    Parameters
+    ----------
+    space : JointSpace or None
+        Word counts of both collections.
+
+    Returns
+    -------
+    list of dict
+    """
     rows = shifted_words(space) if space else []
     most = max((max(row["source"], row["target"]) for row in rows), default=1.0)
     return [{**row, "left": row["source"] / most, "right": row["target"] / most} for row in rows]
 
 
 def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
-    """The surest document of a few large classes (accounts can take long), with the terms that decided."""
+    """Return the most confident document of a few large classes with the terms that decided about its label.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    target : Collection
+        The target.
+
+    Returns
+    -------
+    list of dict
+        At most four documents; one for large collections, because explanations can take long.
+    """
     cases = []
     sizes = np.array([np.sum(result.labels == name) for name in result.classes.tolist()])
     many = len(result.texts) + len(result.source_texts) > _SLOW
@@ -350,9 +600,23 @@ def clear_cases(result, target: Collection) -> list[dict[str, Any]]:
 
 
 def deciding_terms(result, i: int) -> list[dict[str, Any]]:
+    """Return the terms that contribute most to a document's label.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    i : int
+        Row number of the document.
+
+    Returns
+    -------
+    list of dict
+        Empty if the method cannot explain its labels.
+    """
     try:
         rows = result.reasons(i, top=6)
-    except UsageError:  # a method without an account of its labels
+    except UsageError:  # the method cannot explain its labels
         return []
     label = result.labels[i]
     return [
@@ -363,6 +627,16 @@ def deciding_terms(result, i: int) -> list[dict[str, Any]]:
 
 
 def bridge_rows(result) -> list[dict[str, Any]]:
+    """Return the word clusters of the co-clustering method, if it takes part in the vote.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    list of dict
+    """
     for pipeline in result.model.voters.values():
         model = getattr(pipeline, "steps", [("", None)])[-1][1]
         if hasattr(model, "word_clusters_") and len(pipeline.steps) > 1:
@@ -375,9 +649,23 @@ def bridge_rows(result) -> list[dict[str, Any]]:
 
 
 def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
-    """What separates the two collections, from a sample; None without a source."""
+    """Return the differences between the collections, measured on a sample.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    by_command : bool
+        Whether advice uses the options of the command instead of Python's.
+
+    Returns
+    -------
+    dict or None
+        None without a source.
+    """
     if not result.source_texts:
         return None
+    # # An evenly spread sample limits the time and represents the whole collection.
     rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
     labels = tuple(result.source_labels[i] for i in rows[0])
     measured = _measured(
@@ -385,7 +673,7 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
         labels,
         tuple(result.texts[i] for i in rows[1]),
         frozenset(map(type, labels)),
-        # Those that are packaged know English alone; others were chosen, and may join two languages.
+        # The packaged vectors support only English; vectors that the user chose may support two languages.
         result.settings.get("vectors", "none") not in ("none", STATIC),
         result.settings.get("language", "auto"),
     )
@@ -396,15 +684,29 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
     }
 
 
-@lru_cache(maxsize=4)  # a run that was taught, and another method, have the same texts
+@lru_cache(maxsize=4)  # results with more answers or another method have the same texts
 def _measured(
     source_texts: tuple, source_labels: tuple, target_texts: tuple, kinds: frozenset, vectors: bool, language: str
 ) -> dict[str, Any]:
-    """Cached by ``kinds`` of labels, too: 1 and True are equal and not the same."""
+    """Measure the shift; the types of labels are part of the cache key, because 1 and True are equal."""
     return measure_shift(source_texts, source_labels, target_texts, language=language, vectors=vectors)
 
 
 def split_findings(findings: list[dict], *, by_command: bool = False) -> dict[str, list[dict]]:
+    """Split findings into problems and inconspicuous findings.
+
+    Parameters
+    ----------
+    findings : list of dict
+        Findings of a diagnosis.
+    by_command : bool
+        Whether advice uses the options of the command.
+
+    Returns
+    -------
+    dict of str to list of dict
+        ``findings`` and ``fine``.
+    """
     rows = [{**row, "level": SEVERITIES[row["severity"]]} for row in findings]
     if by_command:
         rows = [{**row, "advice": in_flags(row["advice"])} for row in rows]
@@ -414,12 +716,14 @@ def split_findings(findings: list[dict], *, by_command: bool = False) -> dict[st
     }
 
 
+# Titles of measures in the record of a method.
 _MEASURES = {
     "trained_on": "documents trained on",
     "added": "documents added",
     "changed": "labels changed",
     "mean_share": "mean share of the winning class",
 }
+# Explanations of the fitted attribute ``termination_condition_``.
 _TERMINATIONS = {
     "converged": "it converged",
     "tol": "it converged",
@@ -434,6 +738,16 @@ _TERMINATIONS = {
 
 
 def step_facts(result) -> dict[str, Any]:
+    """Return the curves of the leading method's iterations and a sentence about their end.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    dict
+    """
     name, pipeline = leading_method(result)
     last = getattr(pipeline, "steps", [("", pipeline)])[-1][1]
     record = getattr(last, "history_measure", "objective")
@@ -447,7 +761,17 @@ def step_facts(result) -> dict[str, Any]:
 
 
 def known_language(result) -> str:
-    """The language in which a method read the texts; "auto" where none says, or where there are several."""
+    """Return the language in which a method reads the texts.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    str
+        "auto" if no method has a single language.
+    """
     for pipeline in result.model.voters.values():
         for _, step in getattr(pipeline, "steps", []):
             if len(getattr(step, "languages_", ())) == 1:
@@ -456,13 +780,38 @@ def known_language(result) -> str:
 
 
 def leading_method(result) -> tuple[str, Any]:
-    """Return the name and the pipeline of the member with the largest weight."""
+    """Return the name and the pipeline of the member with the largest weight.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    name : str
+        Name of the method.
+    pipeline : TransferPipeline
+        Its pipeline.
+    """
     weights = result.model.weights
     name = max(weights, key=weights.get)
     return name, result.model.members[name]
 
 
 def origin_facts(settings: dict[str, Any], source: Collection | None, target: Collection | None) -> dict[str, Any]:
+    """Return the origin of a page: collections, settings, versions and time.
+
+    Parameters
+    ----------
+    settings : dict of str to object
+        Settings of the run.
+    source, target : Collection or None
+        The collections.
+
+    Returns
+    -------
+    dict of str to object
+    """
     return {
         "sources": [collection_facts(docs, role) for docs, role in ((source, "source"), (target, "target")) if docs],
         "settings": settings,
@@ -472,6 +821,19 @@ def origin_facts(settings: dict[str, Any], source: Collection | None, target: Co
 
 
 def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
+    """Return the description of a collection.
+
+    Parameters
+    ----------
+    docs : Collection
+        The collection.
+    role : {"source", "target"}
+        Its role.
+
+    Returns
+    -------
+    dict of str to object
+    """
     lengths = np.array([len(text) for text in docs.texts])
     return {
         "role": role,
@@ -487,10 +849,24 @@ def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
     }
 
 
-# -- Labels broken down by a column of the target: a row per value, or per period where the column holds dates
+# -- Labels by the values of a column: one row per value, or per period if the column contains dates
 
 
 def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
+    """Return the class proportions for each value of a column.
+
+    Parameters
+    ----------
+    result : LabelResult
+        The result.
+    by : (str, sequence) or None
+        Name and values of the column.
+
+    Returns
+    -------
+    dict or None
+        None without a column.
+    """
     if by is None:
         return None
     name, values = by
@@ -505,13 +881,15 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
     drawn = len(rows) >= figures.FEWEST_STEPS
     table = np.array([[part["share"] for part in row["shares"]] for row in rows]).T
     figure = figures.lines_figure(table, [row["value"] for row in rows]) if drawn else None
+    # # Documents without a valid date are missing from the periods.
     undated = len(result.labels) - sum(row["documents"] for row in rows)
     return {**facts, "period": period, "figure": figure, "undated": undated}
 
 
 def _value_row(result, value: str, mask: np.ndarray, shares: list[dict]) -> dict[str, Any]:
-    """One value: shares by the labels for the bars, estimates with intervals for the figures."""
+    """Return the data of one value: the labels' proportions for bars, and estimates with intervals."""
     given = [row["labels"] for row in shares[: len(result.classes)]]
+    # # Start of each class within the stacked bar.
     starts = np.concatenate([[0.0], np.cumsum(given)[:-1]])
     return {
         "value": value,

@@ -1,4 +1,4 @@
-"""Charts: a plain table and a description in, a Vega-Lite picture out."""
+"""Draw charts: convert a table of plain values and a description to a Vega-Lite chart."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from isthmus._utils import import_optional
 from isthmus.exceptions import DataError, UsageError
 
+# Allowed kinds, file endings and options; the documentation of draw() explains them.
 KINDS = ("line", "scatter", "bar", "heatmap")
 FORMATS = (".svg", ".png", ".json")
 _OPTIONS = {
@@ -27,21 +28,28 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
     Parameters
     ----------
     table : sequence of dicts
-        One dict per row, plain values.
+        One dict of plain values per row.
     spec : mapping
-        ``kind`` (line, scatter, bar, heatmap), ``x`` and ``y`` (column names), and as wanted: ``color``, ``facet``,
+        ``kind`` (line, scatter, bar, heatmap), ``x`` and ``y`` (column names), and optionally ``color``, ``facet``,
         ``title``, ``x_title``, ``y_title``, ``color_title``, ``log_x``, ``log_y``, ``x_domain``, ``y_domain``,
-        ``width``, ``height``, ``columns`` (of facets), ``x_format``, ``y_format`` (how numbers are written, as in
-        d3-format), ``room`` (pixels for each name along x; longer names are turned). All but heatmaps: ``error``
-        (column: half the length of a bar around y), ``reference`` (a value of y to mark by a line). Line:
-        ``points=False``. Scatter: ``label`` (names), ``trend`` (fitted straight line), ``size``, ``opacity``. Bar:
-        ``horizontal``, ``order`` (``"table"`` or ``"value"``), ``mirror`` (negative values are a second side, written
-        without their sign). Heatmap: ``value`` (column shown by colour; ``color`` does as well), ``value_format``
-        (numbers written into the cells), ``diverging`` (colours around 0).
+        ``width``, ``height``, ``columns`` (of facets), ``x_format``, ``y_format`` (number formats of d3-format),
+        ``room`` (pixels for each name along x; longer names are rotated). Line, scatter, bar: ``error`` (column with
+        half the length of an error bar), ``reference`` (value of y with a line). Line: ``points=False``. Scatter:
+        ``label`` (column with names), ``trend`` (fitted straight line), ``size``, ``opacity``. Bar: ``horizontal``,
+        ``order`` (``"table"`` or ``"value"``), ``mirror`` (negative values form a second side, written without their
+        sign). Heatmap: ``value`` or ``color`` (column that the colours show), ``value_format`` (format of numbers in
+        the cells), ``diverging`` (colours around 0).
 
     Returns
     -------
     altair.Chart or altair.FacetChart
+
+    Raises
+    ------
+    UsageError
+        The description is not valid.
+    DataError
+        The table is empty.
 
     See Also
     --------
@@ -55,19 +63,19 @@ def draw(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any]) -> Any:
         raise UsageError(f"A chart has no option {unknown[0]!r}; see isthmus.report.charts.draw.")
     _check_columns(table, spec, kind)
     import_optional("altair", "A chart")
-    from isthmus.report.charts import kinds  # needs altair
+    from isthmus.report.charts import kinds  # this module imports altair, which is optional
 
     rows = [{key: _drawable(value) for key, value in row.items()} for row in table]
     return getattr(kinds, kind)(rows, dict(spec))
 
 
-# What XML 1.0 cannot hold; the drawing library would end the whole process over it.
+# Characters that XML 1.0 forbids. The drawing library would end the whole process because of one of them.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LONGEST_NAME = 80
+_LONGEST_NAME = 80  # characters
 
 
 def _drawable(value: Any) -> Any:
-    """A name fit for a picture: no control characters, not longer than a line."""
+    """Return a name that a chart can show: no control characters, at most one line."""
     if not isinstance(value, str):
         return value
     text = _NOT_XML.sub("\ufffd", value)
@@ -75,7 +83,17 @@ def _drawable(value: Any) -> Any:
 
 
 def to_svg(chart: Any) -> str:
-    """A chart as SVG text; whatever the data says is escaped in it."""
+    """Return a chart as SVG text; all data in it are escaped.
+
+    Parameters
+    ----------
+    chart : altair.Chart
+        The chart.
+
+    Returns
+    -------
+    str
+    """
     return _stable_ids(_renderer().vegalite_to_svg(chart.to_dict()))
 
 
@@ -84,7 +102,26 @@ def _renderer() -> Any:
 
 
 def save_chart(chart: Any, path: str | Path) -> Path:
-    """Write a chart as .svg, .png or .json (Vega-Lite), without network or browser."""
+    """Write a chart as .svg, .png or .json (Vega-Lite), without network or browser.
+
+    Parameters
+    ----------
+    chart : altair.Chart
+        The chart.
+    path : str or Path
+        File; its folder is created.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    UsageError
+        The ending is unknown.
+    DataError
+        The file cannot be written.
+    """
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise UsageError(f"A chart cannot be written as {path.name!r}; use .svg, .png or .json.", code="unknown-format")
@@ -106,14 +143,15 @@ def save_chart(chart: Any, path: str | Path) -> Path:
 
 
 def _stable_ids(svg: str) -> str:
-    """Names of clips and gradients made from the picture itself.
+    """Replace the names of clips and gradients by names that depend only on the chart.
 
-    The renderer counts them through its life, so the same chart would differ from run to run, and two charts could
-    share a name on one page.
+    The renderer numbers them over its lifetime. The same chart would differ between runs, and two charts on one page
+    could share a name.
     """
     names = list(dict.fromkeys(re.findall(r'id="([^"]+)"', svg)))
     if not names:
         return svg
+    # # Longer names first, because a name may be the beginning of another.
     either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     pattern = re.compile(rf'(?<=id=")(?:{either})(?=")|(?<=url\(#)(?:{either})(?=\))')
     places = {name: place for place, name in enumerate(names)}
@@ -122,6 +160,7 @@ def _stable_ids(svg: str) -> str:
 
 
 def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], kind: str) -> None:
+    """Refuse a description without a required column or with a column that the table lacks."""
     if not table:
         raise DataError("The table for a chart has no rows; there is nothing to draw.", code="no-rows")
     for option in ("x", "y"):
@@ -129,6 +168,7 @@ def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], 
             raise UsageError(f"The chart does not say which column is {option}.")
     if kind == "heatmap" and not (spec.get("value") or spec.get("color")):
         raise UsageError("A heat map needs 'value': the column that its colours show.")
+    # # Rows may have different columns.
     known = dict.fromkeys(key for row in table for key in row)
     for option in ("x", "y", "color", "facet", "error", "label", "value"):
         name = spec.get(option)

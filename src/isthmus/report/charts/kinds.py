@@ -1,4 +1,4 @@
-"""The kinds of charts, each a function of the same name (line, scatter, bar, heatmap), and what they share."""
+"""Draw each kind of chart with the function of its name: line, scatter, bar and heatmap."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Any
 
 import altair as alt
 
-# Okabe and Ito's colours without black and without the yellow that vanishes on white.
+# Colours of Okabe and Ito without black, and without yellow, which is hard to see on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#5D5D5D", "#7A3E9D")
+# Shapes of Vega-Lite that differ clearly at a small size.
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
-_FEW = 10  # whole numbers that all get a tick
-INK, FAINT = "#222222", "#E4E4E4"
+_FEW = 10  # largest range of whole numbers in which each number has a tick
+INK, FAINT = "#222222", "#E4E4E4"  # colours of text and of grid lines
 
 CONFIG: dict[str, Any] = {
     "background": "#FFFFFF",
@@ -28,37 +29,105 @@ CONFIG: dict[str, Any] = {
 
 
 def field_type(table: list[dict], name: str) -> Any:
+    """Return the Vega-Lite type of a column.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    name : str
+        Column.
+
+    Returns
+    -------
+    str
+        "quantitative" if all values are numbers, otherwise "nominal".
+    """
     values = [row.get(name) for row in table if row.get(name) is not None]
     numbers = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values)
     return "quantitative" if values and numbers else "nominal"
 
 
 def in_order(table: list[dict], name: str) -> list:
+    """Return the distinct values of a column in the order of the table.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    name : str
+        Column.
+
+    Returns
+    -------
+    list
+    """
     return list(dict.fromkeys(row.get(name) for row in table if row.get(name) is not None))
 
 
 def data(table: list[dict]) -> alt.Data:
-    """Rows for Vega-Lite; numbers that JSON cannot hold become gaps."""
+    """Return the rows as data for Vega-Lite; numbers that JSON does not support become gaps.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+
+    Returns
+    -------
+    altair.Data
+    """
     return alt.Data(values=[{key: _plain(value) for key, value in row.items()} for row in table])
 
 
 def _plain(value: Any) -> Any:
+    """Return a value that JSON supports."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def escape(name: str) -> str:
-    """A column name whose dots and brackets Vega-Lite does not read as paths."""
+    """Escape a column name, so that Vega-Lite does not interpret dots and brackets as paths.
+
+    Parameters
+    ----------
+    name : str
+        Column.
+
+    Returns
+    -------
+    str
+    """
     return "".join("\\" + sign if sign in ".[]:" else sign for sign in name)
 
 
 def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) -> Any:
+    """Return an axis with its scale, ticks and title.
+
+    Parameters
+    ----------
+    channel : type
+        altair.X or altair.Y.
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+    which : {"x", "y"}
+        Option with the column's name.
+    **more
+        Options of the channel.
+
+    Returns
+    -------
+    altair.X or altair.Y
+    """
     name = spec[which]
     kind = more.pop("type", None) or field_type(table, name)
     title = spec.get(f"{which}_title", name.replace("_", " "))
     options: dict[str, Any] = {"field": escape(name), "type": kind, "title": title, **more}
     if kind == "quantitative":
+        # # Points and lines show differences, so their scale need not start at zero.
         scale: dict[str, Any] = {"zero": False, "nice": True}
         ticks: dict[str, Any] = {"grid": channel is alt.Y, "tickCount": 6, **_numbers(table, spec, which)}
         if channel is alt.X:
@@ -74,13 +143,14 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
     else:
         options.setdefault("sort", in_order(table, name))
         numbers = field_type(table, name) == "quantitative"
+        # # Rotated names need more height but do not overlap.
         turned = which == "x" and channel is alt.X and not numbers and _is_crowded(table, name, spec.get("room"))
         options["axis"] = alt.Axis(labelAngle=-35 if turned else 0, labelLimit=160, labelOverlap=numbers)
     return channel(**options)
 
 
 def _numbers(table: list[dict], spec: dict, which: str) -> dict[str, Any]:
-    """Numbers along an axis are written in the format asked for; whole ones have no fractions between."""
+    """Return the options for numbers along an axis: their format, and ticks only at whole numbers if all are whole."""
     written: dict[str, Any] = {}
     kind = spec.get(f"{which}_format")
     if kind and spec.get("mirror"):
@@ -98,15 +168,31 @@ def _numbers(table: list[dict], spec: dict, which: str) -> dict[str, Any]:
 
 
 def _is_crowded(table: list[dict], name: str, room: float | None = None) -> bool:
-    """Whether the names do not fit side by side, each into ``room`` pixels where that is known."""
+    """Return whether the names do not fit next to each other, each within ``room`` pixels if that is given."""
     names = [str(value) for value in in_order(table, name)]
     if room is not None:
+        # # 6.5 pixels is the mean width of a character at the font size of labels.
         return max(map(len, names), default=0) * 6.5 > room
+    # # About 60 characters fit along an axis of the usual width.
     return sum(len(value) + 2 for value in names) > 60
 
 
 def colour(table: list[dict], spec: dict, **more: Any) -> Any:
-    """The colour channel by names, or one colour where none is asked for."""
+    """Return the colour channel: a colour per name, or one colour for all marks.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+    **more
+        Options of the channel.
+
+    Returns
+    -------
+    altair.Color or altair.Value
+    """
     name = spec.get("color")
     if name is None:
         return alt.value(PALETTE[0])
@@ -122,9 +208,20 @@ def colour(table: list[dict], spec: dict, **more: Any) -> Any:
 
 
 def shape(table: list[dict], spec: dict) -> Any:
-    """Shapes repeat what colours say, for readers who cannot tell the colours apart.
+    """Return the shape channel, which repeats the colours for readers who cannot distinguish them.
 
-    When the colours come again, the shapes have moved on by one: no two names look the same.
+    When the colours repeat, the shapes are shifted by one: no two names look the same.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+
+    Returns
+    -------
+    altair.Shape or altair.Value
     """
     name = spec.get("color")
     if name is None:
@@ -136,7 +233,23 @@ def shape(table: list[dict], spec: dict) -> Any:
 
 
 def error_bars(base: alt.Chart, table: list[dict], spec: dict, *, flat: bool = False) -> alt.Chart:
-    """Bars from y − error to y + error; none where the error is not known."""
+    """Return bars from y − error to y + error; a missing error has length zero.
+
+    Parameters
+    ----------
+    base : altair.Chart
+        Chart with the positions.
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+    flat : bool
+        Whether the values are along x.
+
+    Returns
+    -------
+    altair.Chart
+    """
     y, error = spec["y"], spec["error"]
     title = spec.get("y_title", y.replace("_", " "))
     low, high = (alt.X("_low:Q", title=title), "x2") if flat else (alt.Y("_low:Q", title=title), "y2")
@@ -150,6 +263,19 @@ def error_bars(base: alt.Chart, table: list[dict], spec: dict, *, flat: bool = F
 
 
 def reference_line(table: list[dict], spec: dict) -> alt.Chart:
+    """Return a dashed line at a value of y.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+
+    Returns
+    -------
+    altair.Chart
+    """
     return (
         alt.Chart(data(table))
         .mark_rule(strokeDash=[5, 4], color="#666666")
@@ -158,7 +284,26 @@ def reference_line(table: list[dict], spec: dict) -> alt.Chart:
 
 
 def finish(layers: list[alt.Chart], table: list[dict], spec: dict, *, width: int = 420, height: int = 280) -> Any:
+    """Combine layers to a chart with its size, facets, title and style.
+
+    Parameters
+    ----------
+    layers : list of altair.Chart
+        Layers, the lowest first.
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+    width, height : int
+        Default size in pixels.
+
+    Returns
+    -------
+    altair.Chart or altair.FacetChart
+    """
+    # # Facets need the data on the whole chart, not on a layer.
     chart = alt.layer(*layers, data=data(table)) if len(layers) > 1 else layers[0].properties(data=data(table))
+    # # Facets share the width of one chart.
     faceted = spec.get("facet")
     chart = chart.properties(
         width=spec.get("width", 240 if faceted else width), height=spec.get("height", 190 if faceted else height)
@@ -176,6 +321,19 @@ def finish(layers: list[alt.Chart], table: list[dict], spec: dict, *, width: int
 
 
 def line(table: list[dict], spec: dict) -> Any:
+    """Draw one measure over another as lines, with points and error bars if wanted.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+
+    Returns
+    -------
+    altair.Chart or altair.FacetChart
+    """
     base, x, y = _plane(table, spec)
     paint = colour(table, spec)
     layers = [reference_line(table, spec)] if spec.get("reference") is not None else []
@@ -197,7 +355,19 @@ def _tooltips(table: list[dict]) -> list[alt.Tooltip]:
 
 
 def scatter(table: list[dict], spec: dict) -> Any:
-    """Points: one measure against another, with names beside them and a straight line where asked for."""
+    """Draw one measure against another as points, with names and a fitted line if wanted.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+
+    Returns
+    -------
+    altair.Chart or altair.FacetChart
+    """
     base, x, y = _plane(table, spec)
     layers = [reference_line(table, spec)] if spec.get("reference") is not None else []
     if spec.get("trend"):
@@ -215,12 +385,25 @@ def scatter(table: list[dict], spec: dict) -> Any:
 
 
 def _plane(table: list[dict], spec: dict) -> tuple[alt.Chart, Any, Any]:
+    """Return an empty chart with its axes."""
     kind = {"type": spec["x_type"]} if spec.get("x_type") else {}
     return alt.Chart(), axis(alt.X, table, spec, "x", **kind), axis(alt.Y, table, spec, "y")
 
 
 def bar(table: list[dict], spec: dict) -> Any:
-    """Bars from zero: a measure per name, side by side where there is a second name."""
+    """Draw a measure per name as bars from zero, next to each other if there is a second name.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+
+    Returns
+    -------
+    altair.Chart or altair.FacetChart
+    """
     flat = bool(spec.get("horizontal"))
     names_field = spec["x"]
     across, along = (alt.Y, alt.X) if flat else (alt.X, alt.Y)
@@ -233,7 +416,7 @@ def bar(table: list[dict], spec: dict) -> Any:
         type="nominal",
         sort=sort if spec.get("order") == "value" else in_order(table, names_field),
     )
-    # Bars are read by their length: they start at zero unless the description says otherwise.
+    # Readers compare the lengths of bars, so bars start at zero unless the description sets a range.
     scale_options = {} if spec.get("y_domain") or spec.get("log_y") else {"zero": True, "nice": True, "padding": 0}
     values = axis(along, table, spec, "y", type="quantitative", scale_options=scale_options)
     where = {"y": names, "x": values} if flat else {"x": names, "y": values}
@@ -245,7 +428,7 @@ def bar(table: list[dict], spec: dict) -> Any:
         channel, offset = ("yOffset", alt.YOffset) if flat else ("xOffset", alt.XOffset)
         where[channel] = offset(field=group, type="nominal", sort=order)
     elif spec.get("color"):
-        values.stack = None  # bars of one name in two directions, not on top of each other
+        values.stack = None  # bars of one name point in two directions; stacked bars would add their values
     layers = [base.mark_bar(clip=True).encode(color=colour(table, spec), **where)]
     if spec.get("error"):
         rest = {key: value for key, value in where.items() if key != ("x" if flat else "y")}
@@ -253,13 +436,14 @@ def bar(table: list[dict], spec: dict) -> Any:
         layers.append(bars.encode(color=alt.value(INK)))
     if spec.get("reference") is not None and not flat:
         layers.append(reference_line(table, spec))
+    # # 16 pixels per bar, within limits that fit on a page.
     step = 16 * max(1, len({row.get(spec["color"]) for row in table}) if beside else 1)
     length = max(120 if not flat else 60, min(900, step * len({row.get(names_field) for row in table})))
     return finish(layers, table, spec, width=420 if flat else max(260, length), height=length if flat else 280)
 
 
 def _stand_side_by_side(table: list[dict], spec: dict) -> bool:
-    """Whether some name has bars of several colours that need places of their own; mirrored ones do not."""
+    """Return whether a name has bars of several colours that need separate positions; mirrored bars do not."""
     colour = spec.get("color")
     if not colour or colour == spec["x"] or spec.get("mirror"):
         return False
@@ -268,10 +452,23 @@ def _stand_side_by_side(table: list[dict], spec: dict) -> bool:
 
 
 def heatmap(table: list[dict], spec: dict) -> Any:
-    """Cells: a measure over two names or two numbers, coloured by ``value``, which may stand in the cell."""
+    """Draw a measure over two names or two numbers as coloured cells, with the numbers in the cells if wanted.
+
+    Parameters
+    ----------
+    table : list of dict
+        Rows.
+    spec : dict
+        Description of the chart.
+
+    Returns
+    -------
+    altair.Chart or altair.FacetChart
+    """
     value = spec.get("value") or spec["color"]
     x = axis(alt.X, table, spec, "x", type="ordinal", sort=_order(table, spec["x"]))
     y = axis(alt.Y, table, spec, "y", type="ordinal", sort=_order(table, spec["y"]))
+    # # Missing values have an empty cell.
     numbers = [float(row[value]) for row in table if row.get(value) is not None]
     scale = alt.Scale(scheme="blueorange", domainMid=0) if spec.get("diverging") else alt.Scale(scheme="blues")
     paint: Any = alt.Color(field=escape(value), type="quantitative", scale=scale)
@@ -279,7 +476,7 @@ def heatmap(table: list[dict], spec: dict) -> Any:
     base = alt.Chart()
     layers = [base.mark_rect().encode(x=x, y=y, color=paint)]
     if spec.get("value_format") and numbers:
-        # The blue is dark enough for white letters from about six tenths of its range on.
+        # In the upper 40% of its range, the blue is dark enough for white letters.
         middle = min(numbers) + 0.6 * (max(numbers) - min(numbers))
         dark = "false" if spec.get("diverging") else f"datum[{value!r}] > {middle!r}"
         text = alt.Text(field=escape(value), type="quantitative", format=spec["value_format"])
@@ -291,5 +488,7 @@ def heatmap(table: list[dict], spec: dict) -> Any:
 
 
 def _order(table: list[dict], name: str) -> list:
+    """Return the values of a column, sorted if they are numbers."""
     values = in_order(table, name)
+    # # Names have the order of the table, which the caller has chosen.
     return sorted(values) if field_type(table, name) == "quantitative" else values
