@@ -153,6 +153,7 @@ class LabelCheck:
         wrong, read = np.zeros((2, len(self.guarantee.passes)), dtype=bool)
         read[self.rows] = True
         wrong[self.rows] = [labels[row] != truth for row, truth in zip(self.rows, self.true_labels, strict=True)]
+        # Labels that the guarantee does not cover and that nobody read.
         left = ~self.guarantee.passes & ~read
         return review_reasons(len(left), found_wrong=wrong, not_guaranteed=left)
 
@@ -287,6 +288,7 @@ def check_labels(
     z = two_sided_z(confidence_level)
     labels = np.asarray(labels)
     found = sorted(set(labels.tolist())) if labels.dtype == object else np.unique(labels).tolist()
+    # The model's classes come first; a class without a document keeps its row in the tables.
     known = list(dict.fromkeys([*([] if classes is None else np.asarray(classes).tolist()), *found]))
     truths = match_classes(true_labels, known)
     checked = _checked_rows(rows, truths, len(labels))
@@ -300,6 +302,7 @@ def check_labels(
     code = {name: i for i, name in enumerate(names)}
     everything = np.array([code[name] for name in labels.tolist()])
     said = everything[list(checked)]
+    # Class proportions cover only documents with a text, in the population and in the sample.
     of_a_class = np.ones(len(labels), dtype=bool) if counted is None else np.asarray(counted, dtype=bool)
     drawn = of_a_class[list(checked)]
     true = np.array([code[name] for name in checked.values()])
@@ -367,6 +370,7 @@ def check_sample(
     if among is None:
         found = check_labels(labels, rows, true_labels, classes=classes, expected=expected, counted=counted)
     else:
+        # The sample represents only the most confident documents, so these are the population of the check.
         order, rank = rank_documents(np.asarray(confidence, dtype=float), eligible)
         if len(rows) and rank[rows].max() >= among:
             raise another_labelling(among)
@@ -438,9 +442,11 @@ def _share_rows(names: list, everything: np.ndarray, said: np.ndarray, true: np.
         fewer = float(np.mean((true != code) & (said == code)))
         low, high = difference_ends(more, fewer, effective_size(n, population), z)
         count = int(np.sum(true == code))
+        # The counted documents limit the possible proportions.
         possible = count / population, 1 - (n - count) / population
         estimate, low, high = np.clip([by_labels + more - fewer, by_labels + low, by_labels + high], *possible).tolist()
         rows.append({"class": name, "labels": by_labels, "estimate": estimate, "low": low, "high": high})
+    # Each proportion is estimated separately, so their sum may differ from one.
     total = sum(row["estimate"] for row in rows)
     for row in rows:
         row["estimate"] /= total
@@ -470,6 +476,7 @@ def _confusion_rows(names: list, said: np.ndarray, true: np.ndarray) -> list[dic
     ]
 
 
+# Outcomes of LabelCheck.expectation in words.
 _EXPECTATIONS = {
     "held": "held",
     "too high": "too high, fewer labels are right",
@@ -500,7 +507,7 @@ def _lines(found: LabelCheck) -> list[str]:
     for row in found.shares:
         said = []
         # proportions among the most confident documents do not describe all documents
-        if found.among is None:  # shares among the surest say nothing about all
+        if found.among is None:
             ends = f"({row['low']:.2f} to {row['high']:.2f})"
             said.append(f"share {row['estimate']:.2f} {ends}, {row['labels']:.2f} by the labels")
         part = right.get(row["class"])

@@ -126,11 +126,20 @@ def decide(candidates: Candidates) -> Choice:
 
 
 def below_source_only(decision: Decision) -> bool:
-    """Return whether the guard prefers the source-only method to the vote.
+    """Decide whether source-only replaces the vote.
 
-    It does where source-only is as confident in the target as within the source and promises more. Source-only then
-    suffers from no shift, and its accuracy within the source is what to expect. The guard does not apply where the
-    class proportions differ, which confidence does not show, or where words name classes that the source lacks.
+    Source-only replaces the vote if it is as confident in the target as within the source, and its expected accuracy
+    exceeds that of the vote. It then suffers from no shift, and its accuracy within the source is the expected
+    accuracy. Two exceptions: class proportions differ, which confidence does not show, or words name classes that the
+    source lacks.
+
+    Parameters
+    ----------
+    decision : Decision
+
+    Returns
+    -------
+    bool
     """
     candidates = decision.candidates
     n_classes = {candidate.name: len(candidate.model.classes_) for candidate in candidates.fitted}.get(YARDSTICK)

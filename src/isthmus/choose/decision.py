@@ -18,7 +18,7 @@ from isthmus.choose.trust import moved_to, outside_groups
 
 @dataclass
 class Decision:
-    """The vote about the target, and what the fitted stages have made of it so far.
+    """The vote about the target, and the result of the stages fitted so far.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class Decision:
     vote_labels : ndarray
         Labels of the vote before the labelled words and the names join.
     accuracy : AccuracyEstimate
-        What to expect of ``labels``.
+        Expected accuracy of ``labels``.
     guarded : bool
         Whether the guard replaced the vote by the source-only method.
     gain : float
@@ -58,11 +58,23 @@ class Decision:
 
     @classmethod
     def of_vote(cls, candidates: Candidates, weights: dict[str, float]) -> Decision:
-        """Return the pooled vote of the candidates that have a weight."""
+        """Return the pooled vote of the candidates that have a weight.
+
+        Parameters
+        ----------
+        candidates : Candidates
+        weights : dict of str to float
+            By method.
+
+        Returns
+        -------
+        Decision
+        """
         voters = {candidate.name: candidate for candidate in candidates.fitted if candidate.name in weights}
         model = LabelModel(
             {name: voter.model for name, voter in voters.items()}, {name: weights[name] for name in voters}
         )
+        # The members' opinions about the target are known from the fit, so the texts are not read again.
         opinions = {name: voter.probabilities for name, voter in voters.items()}
         batch = Batch(opinions, {name: voter.model.classes_ for name, voter in voters.items()})
         proba, classes = model.apply(batch), model.classes_
@@ -84,26 +96,39 @@ class Decision:
         return outside_groups(self.scorer, len(self.proba))
 
     def join(self, name: str, member: Any, proba: np.ndarray) -> None:
-        """Add a member that has a stage of its own, with its opinion about the target."""
+        """Add a member that has a stage of its own, with its opinion about the target.
+
+        Parameters
+        ----------
+        name : str
+        member : fitted model
+        proba : ndarray of shape (n_target, n_member_classes)
+        """
         self.model.members[name] = member
         self.batch.opinions[name] = proba
         self.batch.columns[name] = member.classes_
 
     def add(self, stage: Stage) -> None:
-        """Append a stage to the model and apply it."""
+        """Append a stage to the model and apply it.
+
+        Parameters
+        ----------
+        stage : Stage
+        """
         self.model.stages.append(stage)
         self.proba, self.classes = stage.apply(self.batch, self.proba, self.classes)
         if stage.changes_labels:
             self.labels = self.classes[self.proba.argmax(axis=1)]
 
     def estimate_again(self) -> None:
-        """Estimate the accuracy after another member joined, and bring the confidence there.
+        """Estimate the accuracy after another member joined, and adjust the confidence to it.
 
         Two opinions with common errors are more confident together than they are right.
         """
         self.accuracy = self.candidates.estimate(self.labels, self.proba)
         if self.accuracy.for_calibration is None:
             return
+        # The evidence does not show the gain of the correction for label shift, so it is added again.
         if self.gain:
             followed = float(expit(clipped_logit(self.accuracy.for_calibration) + self.gain))
             self.accuracy = moved_to(self.accuracy, followed, self.proba.shape[1])

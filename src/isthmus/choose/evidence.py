@@ -176,6 +176,7 @@ def beyond_chance(counts: np.ndarray) -> bool:
     if freedom < 1:
         return False
     shares = rows[rows > 0] / rows.sum()
+    # The statistic of the likelihood-ratio test is 2n times the mutual information.
     statistic = 2 * rows.sum() * information(counts) * -float(np.sum(shares * np.log(shares)))
     if chdtrc(freedom, statistic) < CHANCE:
         return True
@@ -269,6 +270,7 @@ class LabelScorer:
         sides = [source_texts[i] for i in source], [target_texts[i] for i in target]
         settings: dict[str, Any] = {"analyzer": analyzer, "min_df": min_df, "language": language}
         self.words = WordView(*sides, self.source_labels, **settings)
+        # Long texts are easier to learn than short texts, so evidence is also computed at equal length.
         even = even_lengths(*sides)
         uneven = even != sides
         self.even = WordView(*even, self.source_labels, **settings) if uneven else None
@@ -376,11 +378,29 @@ class WordView(JudgedView):
             self.source_table = cross_validated(self.source_rows, codes)
 
     def held_out(self, target: np.ndarray) -> np.ndarray:
-        """Count the target's labels by the out-of-fold predictions of a linear SVM."""
+        """Count the target's labels by the out-of-fold predictions of a linear SVM.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n_target,)
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+        """
         return cross_validated(self.target_rows, target)
 
     def answer(self, target: np.ndarray) -> np.ndarray:
-        """Predict the source's labels with a linear SVM trained on the labelled target."""
+        """Predict the source's labels with a linear SVM trained on the labelled target.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n_target,)
+
+        Returns
+        -------
+        ndarray of shape (n_source,)
+        """
         return plain_learner().fit(self.target_rows, target).predict(self.source_rows)
 
 
@@ -409,6 +429,7 @@ def cross_validated(rows, labels: np.ndarray) -> np.ndarray:
     """
     codes = np.unique(labels, return_inverse=True)[1]
     usable = np.bincount(codes)[codes] >= FOLDS  # a class of one or two documents cannot be held out
+    # One cell counts as not learnable in beyond_chance.
     if len(np.unique(codes[usable])) < 2:
         return np.array([[len(codes)]])
     rows, codes = rows if usable.all() else rows[usable], np.unique(codes[usable], return_inverse=True)[1]

@@ -76,12 +76,14 @@ class NamedClasses:
                 texts[name] = f"{texts[name]} {word}".strip()
         classes = read_classes(texts, known)
         added = [name for name in texts if name not in known]
+        # One array of classes cannot contain names and numbers.
         if added and not all(isinstance(name, str) for name in known):
             raise DataError(
                 f"{str(added[0])[:40]!r} is a new class, and the source's classes are numbers; use names for all "
                 "classes to add one.",
                 code="bad-labels",
             )
+        # A code such as "C13" has no words, so only documents can describe its class.
         meaningless = [name for name in without_words(classes) if name in texts]
         left_out = {name for name in meaningless if name not in known}
         return cls(

@@ -184,7 +184,7 @@ def _expected_ends(share: float, touched: float | None, chance: float, level: fl
 
 
 # Unit of integer sums over blocks: 1 / UNITS documents. Integer sums do not depend on the boundaries of the blocks.
-UNITS = 10**9  # sums over blocks are of integers, so that they do not depend on where the blocks end
+UNITS = 10**9
 
 
 def share_sums(probabilities: np.ndarray, codes: np.ndarray, confidence: np.ndarray, caution: float) -> np.ndarray:

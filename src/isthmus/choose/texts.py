@@ -59,6 +59,7 @@ class TransferTexts:
         source, target, extra = list(source_texts), list(target_texts), list(extra_texts)
         known = np.array([label is not None for label in source_labels], dtype=bool)
         written = np.array([str(label) for label in source_labels], dtype=object)
+        # Labels break ties between equal texts, so that the order does not depend on the caller's order.
         ranks = np.full(len(source) + len(target) + len(extra), -1)
         ranks[: len(source)] = label_ranks(written, known)
         order = content_order([*source, *target, *extra], ranks)
@@ -80,6 +81,7 @@ class TransferTexts:
 
     @cached_property
     def _rows(self) -> np.ndarray:
+        # Divide the order over all texts into source, target and extra texts.
         parts = np.digitize(self.order, (self.n_source, self.n_source + self.n_target))
         return self.order[np.argsort(parts, kind="stable")]
 
@@ -192,6 +194,7 @@ class TransferTexts:
         TransferTexts
         """
         everything = np.r_[kept, np.ones(len(self.order) - self.n_source, dtype=bool)]
+        # New number of every remaining text.
         number = np.cumsum(everything) - 1
         return replace(
             self,
@@ -218,6 +221,7 @@ def nearer_target(source: list[str], target: list[str], extra: list[str], langua
     sample = [[side[i] for i in rng.permutation(len(side))[:SIDE_SAMPLE]] for side in (source, target)]
     vectorizer = TextVectorizer(weighting="tfidf", sublinear=True, min_df=1, language=language)
     rows: Any = vectorizer.fit_transform([*sample[0], *sample[1]])
+    # Balanced weights: the larger side must not attract the extra texts by its size.
     model = LogisticRegression(C=10.0, class_weight="balanced", solver="newton-cg")
     model.fit(rows, np.repeat([0, 1], [len(part) for part in sample]))
     return model.predict(vectorizer.transform(extra)) == 1

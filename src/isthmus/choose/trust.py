@@ -120,6 +120,7 @@ def novel_names(scorer: LabelScorer | None, target_texts: Sequence[str]) -> np.n
     if scorer is None or not scorer.novelty.groups:
         return named
     novelty = scorer.novelty
+    # The search used a sample; a classifier assigns the other documents to the groups.
     others = np.setdiff1d(np.arange(len(target_texts)), scorer.target)
     numbers = np.full(len(target_texts), -1)
     numbers[scorer.target] = novelty.membership
@@ -331,6 +332,7 @@ def estimate_accuracy(
         return AccuracyEstimate(None, reason="the source's labels cannot be told apart by their words")
     if not evidence.learned:
         return AccuracyEstimate(None, reason="the labels cannot be told apart by the target's words")
+    # The agreement with one or two methods is weak evidence.
     others = others if len(others) > 2 else ()
     features = trust_features(scorer, labels, confidence, evidence, others, known)
     single, n_source = not others, len(scorer.source_labels)
@@ -388,10 +390,12 @@ def _with_groups(
     If the test for new groups is unreliable on the source, the high end assumes that there is no such group.
     """
     groups = scorer.novelty.groups
+    # The accuracy is lowest if the groups are largest, hence the order high, share, low.
     novel = [sum(ends) for ends in zip(*((g.high, g.share, g.low) for g in groups), strict=True)] or [0.0, 0.0, 0.0]
     if groups and not shows_its_worth(scorer.simulated_recall):
         novel[-1] = 0.0
     ends = [_share(centre + sign * width) * (1 - share) for sign, share in zip((-1, 0, 1), novel, strict=True)]
+    # 1.645 standard errors on either side cover 90%.
     sampling = 1.645 * np.sqrt(max(ends[1] * (1 - ends[1]), 0.01) / n_labels)
     low = ends[1] - np.hypot(ends[1] - ends[0], sampling)
     high = ends[1] + np.hypot(ends[2] - ends[1], sampling)
@@ -524,6 +528,7 @@ def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
     across = plain_learner().fit(scorer.words.source_rows, labels).decision_function(scorer.words.target_rows)
     (sure, said), (sure_there, _) = _sureness(within), _sureness(across)
     right = np.unique(labels)[said] == labels
+    # Accuracy as an increasing function of confidence, learned on held-out source documents.
     expected = IsotonicRegression(out_of_bounds="clip").fit(sure, right).predict(sure_there)
     return float(sure_there.mean() / max(float(sure.mean()), 1e-9)), float(expected.mean())
 

@@ -84,11 +84,29 @@ class DenseView(JudgedView):
         self.source_table = self.source.held_out(source_labels)
 
     def held_out(self, target: np.ndarray) -> np.ndarray:
-        """Count the target's labels by leave-one-out predictions of ridge regression."""
+        """Count the target's labels by leave-one-out predictions of ridge regression.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n_target,)
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+        """
         return self.target.held_out(target)
 
     def answer(self, target: np.ndarray) -> np.ndarray:
-        """Predict the source's labels with ridge regression on the labelled target."""
+        """Predict the source's labels with ridge regression on the labelled target.
+
+        Parameters
+        ----------
+        target : ndarray of shape (n_target,)
+
+        Returns
+        -------
+        ndarray of shape (n_source,)
+        """
         return self.target.answer(target, self.source.rows)
 
 

@@ -57,6 +57,7 @@ class VotingRule:
 
     def _scores(self, evidence: Evidence, shared: float) -> Any:
         found = [(self.reverse_weight * clipped_logit(view.reverse_accuracy), excess(view)) for view in evidence.views]
+        # Agreement with other methods excuses labels that are easy to learn, but not noisy labels.
         doubts = [np.where(easier > 0, (1 - shared) * easier, -easier) for _, easier in found]
         return np.mean([back - doubt for (back, _), doubt in zip(found, doubts, strict=True)], axis=0)
 
@@ -124,6 +125,7 @@ def shared_labels(
             found[name] = 0.0
             continue
         mean = float(np.mean(agreed))
+        # Linear from ten points below the source's accuracy (0) to ten points above it (1).
         heed = 1.0 if source_accuracy is None else min(1.0, max(0.0, 0.5 + (mean - source_accuracy) / (2 * _COMPANY)))
         found[name] = heed * max(0.0, (mean - chance) / (1 - chance))
     return found

@@ -141,6 +141,7 @@ def _weighted_share(
 
 
 def _in_bands(held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS) -> tuple[np.ndarray, np.ndarray]:
+    # Bands contain equal numbers of documents.
     edges = np.unique(np.quantile(confidence, np.linspace(0, 1, bands + 1)[1:-1]))
     return np.digitize(confidence, edges), np.digitize(held_out, edges)
 
@@ -180,10 +181,12 @@ def right_by_size(
         each answer is predicted once by a correction that was trained on a part of the other answers.
     """
     offset = centred_logs(widen_vote(vote, correction.new_shares, correction.doubt))
+    # All sizes use the same setting, so that the curve shows only the effect of more answers.
     best = max(correction.table, key=lambda row: row["weight"])
     rng = np.random.default_rng(random_state)
     right = {0: (offset.argmax(axis=1) == codes).astype(float)}
     folds = make_folds(codes, random_state)
+    # With fewer answers than columns, the fits are faster in the span of the rows.
     if len(codes) < rows.shape[1]:
         rows = span_rows(rows)[0]
     for share in (0.25, 0.5, 1.0):

@@ -125,6 +125,7 @@ class Answers:
         """
         parts, origin = Path(abspath(path)).parts, origin_of(path)
         names = [shown_name("/".join(parts[-length:])) for length in range(1, len(parts) + 1)]
+        # The shortest name that no other file has.
         return next((name for name in names if self.origins.get(name, origin) == origin), names[-1])
 
     def find_batch(self, given: str | PathLike) -> str | None:
@@ -141,6 +142,7 @@ class Answers:
         """
         origin = origin_of(given)
         names = dict.fromkeys(self.batches)
+        # A table from the same path is preferred to a table with the same name.
         came = [name for name in names if self.origins.get(name) == origin]
         called = [name for name in (str(given), shown_name(Path(given).name)) if name in names]
         return next(iter([*came, *called]), None)
@@ -158,6 +160,7 @@ class Answers:
         Answers
         """
         new = set(later.rows)
+        # A document drawn at random remains part of the random sample, whoever answers it later.
         was_random = {entry["row"] for entry in self.entries if entry["drawn"] == RANDOM}
         given = [
             entry | ({"drawn": RANDOM} if entry["row"] in was_random and entry["drawn"] != GROUP else {})
@@ -198,6 +201,7 @@ class Answers:
         log = [entry for entry in self.word_log if entry[2] != batch]
         logged = {word for word, _, _ in self.word_log}
         blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
+        # Documents that only this table left blank may be asked about again.
         only_here = set(self.blank_in.get(batch, [])) - {row for rows in blank_in.values() for row in rows}
         return self.with_entries(
             [*found, *back.values()],
@@ -232,6 +236,7 @@ class Answers:
             entry
             for entry in later.entries
             if (entry["label"], entry["by"] or known.get(entry["row"], ("", ""))[1]) != known.get(entry["row"])
+            # A repeated answer to a drawn or requested document shows that it was read.
             or entry["drawn"] in (RANDOM, ASKED)
             or (entry["row"] in unread and entry["drawn"] != GROUP)
         )

@@ -154,6 +154,7 @@ def ask_documents(
 
     def take(row: int, reason: str) -> None:
         free[row] = False
+        # Documents similar to a selected document become less useful.
         np.maximum(nearest, np.clip(meaning @ meaning[row], 0.0, 1.0), out=nearest)
         chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
 
@@ -161,6 +162,7 @@ def ask_documents(
         if len(chosen) < n and free[row] and nearest[row] <= _NEAR_COPY:
             said = (disputed or {})[row]
             take(row, said.partition(":")[0] if blind else said)
+    # A document that was left blank cannot represent its group.
     unseen = free & (rank == 0)
     for row, name in _group_heads(groups, meaning, unseen, list(answered), places)[: max(1, n // _GROUP_SHARE)]:
         if len(chosen) < n:
@@ -341,6 +343,7 @@ def _drawn_first(labelling: Labelling, n: int) -> list[int]:
     wanted = min(n, FIRST_AT_RANDOM - int(known.read.at_random.sum()))
     if not labelling.by_names_alone or len(labelling.classes) < 2 or wanted <= 0:
         return []
+    # The draw depends on seed and content, not on the order of the rows.
     order = np.random.default_rng(labelling.seed).permutation(len(labelling.texts))
     seen = {*known.read.rows, *known.blank}
     return [row for row in content_order(labelling.texts)[order].tolist() if row not in seen][:wanted]
@@ -373,6 +376,7 @@ def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:
     rows = vectorizer.transform(labelling.texts)
     given = [*labelling.known_answers.words, *labelling.given_words]
     known = {term for word in given for term in vectorizer.analyze(word)}
+    # Known words are removed below, so that many more words are requested.
     found = ask_words(rows, vectorizer.feature_names_, labelling.probabilities, n + len(known))
     found = [row for row in found if row["word"] not in known][:n]
     forms = surface_forms(vectorizer, labelling.texts)

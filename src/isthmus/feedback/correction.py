@@ -150,6 +150,7 @@ def learn_correction(
         all_rows = sp.vstack([all_rows, own], format="csr")
         targets = np.vstack([targets, wanted])
         offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
+        # Added documents are held out in turn, too, so that they evaluate the pairs.
         folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < FEWEST:  # too few answers to compare the pairs
@@ -181,6 +182,7 @@ def learn_correction(
         loss = -float(np.sum(targets * log_softmax(held_out, axis=1)))
         fits.append(_Fit(trust, strength, loss, held_out[: len(codes)], coef))
     progress("learning from answers", len(pairs), len(pairs))
+    # Steps away from the most careful pair, whose values come last.
     steps = [len(trusts) - 1 - trusts.index(trust) + len(strengths) - 1 - strengths.index(s) for trust, s in pairs]
     averaged = _average(fits, caution * np.array(steps), codes, classes, widen)
     return replace(averaged, new_shares=new_shares, doubt=doubt)
@@ -234,6 +236,7 @@ def _average(
     widen: Callable[[np.ndarray], np.ndarray],
 ) -> Correction:
     losses = np.array([fit.loss for fit in fits]) + penalties
+    # Subtracting the minimum avoids an underflow.
     weights = np.exp(losses.min() - losses)
     weights /= weights.sum()
 
@@ -377,6 +380,7 @@ def make_folds(codes: np.ndarray, random_state: int | None) -> np.ndarray:
     """
     rng = np.random.default_rng(random_state)
     shuffled = rng.permutation(len(codes))
+    # Consecutive answers of a class go to different folds.
     order = shuffled[np.argsort(codes[shuffled], kind="stable")]
     folds = np.empty(len(codes), dtype=int)
     folds[order] = np.arange(len(codes)) % min(FOLDS, max(2, len(codes)))

@@ -113,8 +113,10 @@ def dawid_skene(
     start = np.full((n_documents, n_classes), 1.0 / n_classes) if prior is None else prior
     votes = np.zeros((n_documents, n_classes))
     np.add.at(votes, (documents, said), 1.0)
+    # Start with the answers themselves, smoothed by the prior.
     found = (votes + start) / (votes + start).sum(axis=1, keepdims=True)
     for _ in range(_STEPS):
+        # Known classes are not estimated.
         found[clamped] = truths
         tables, right = _judge(found, documents, hands, said, n_hands, settings)
         shares = np.maximum(found.mean(axis=0) if prior is None else prior, 1e-12)
@@ -146,6 +148,7 @@ def _judge(
     hits = np.trace(counts, axis1=1, axis2=2) + settings.prior_right
     right = hits / (counts.sum(axis=(1, 2)) + settings.prior_right + settings.prior_wrong)
     drawn = settings.drawn_to_one
+    # Shrink each table towards the one-parameter table of its annotator.
     tables = (counts + drawn * _one_parameter(right, n_classes)) / (counts.sum(axis=2, keepdims=True) + drawn)
     return tables, right
 
@@ -230,6 +233,7 @@ def weigh_answers(
     hands = np.array([names.index(entry["by"]) for entry in usable], dtype=int)
     said = np.array([codes[entry["label"]] for entry in usable], dtype=int)
     places, own = np.unique(documents, return_inverse=True)
+    # Only documents with a known class measure annotators.
     known = {place: codes[settled[row]] for place, row in enumerate(places.tolist()) if settled.get(row) in codes}
     fit = dawid_skene(own, hands, said, len(classes), prior=vote[places], known=known, settings=settings)
     logs = np.zeros((len(places), len(classes)))
@@ -237,6 +241,7 @@ def weigh_answers(
     told = np.zeros(len(places))
     np.add.at(told, own, _information(fit.tables)[hands])
     is_known = np.isin(np.arange(len(places)), list(known))
+    # Annotators must not be measured by their own agreement.
     own_word = np.isin(places, list(together))
     free = ~np.isin(places, list(settled))
     table = [

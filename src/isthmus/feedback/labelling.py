@@ -268,6 +268,7 @@ class Labelling:
         """
         current = {cell_content(name) for name in self.classes.tolist()}
         renames = {cell_content(old): new for old, new in renames_of(self.model).items()}
+        # After a rename, another class may have received the former name.
         former = {old: new for old, new in renames.items() if old not in current}
         return [former.get(cell_content(label), label) for label in labels]
 

@@ -56,6 +56,7 @@ def renamed_model(model: LabelModel, names: dict) -> LabelModel:
         earlier = last.names
         del stages[-1]
         present = set(earlier.values())
+        # Names before the earlier rename, with the names after the new one.
         composed = {old: names.get(new, new) for old, new in earlier.items()}
         composed |= {old: new for old, new in names.items() if old not in present and old not in earlier}
         names = {old: new for old, new in composed.items() if old != new}
@@ -74,6 +75,7 @@ def renames_of(model: LabelModel) -> dict:
     dict
     """
     names: dict = {}
+    # From the last rename to the first, so that earlier names resolve to present names.
     for stage in reversed(model.stages):
         if isinstance(stage, Rename):
             names = {**names, **{old: names.get(new, new) for old, new in stage.names.items()}}
@@ -201,6 +203,7 @@ def calibrated_proba(
         return sharpen(probabilities, power)
     places = np.searchsorted(model.classes_, without_answers(model).classes_)
     raised = np.zeros(probabilities.shape)
+    # By how much the floor increased the log-probabilities of the vote.
     raised[:, places] = np.log(np.maximum(vote, FLOOR)) - np.log(np.maximum(vote, 1e-300))
     kept = probabilities.argmax(axis=1) == places[vote.argmax(axis=1)]
     logs = np.log(np.maximum(probabilities, 1e-300)) - kept[:, None] * raised

@@ -71,6 +71,7 @@ def _check_renames(labelling: Labelling, names: Mapping) -> dict:
     renames = {known[cell_content(old)]: new for old, new in names.items()}
     if labelling.classes.dtype.kind in "iufb":  # a number and a name cannot be in one array
         renames = {name: cell_content(renames.get(name, name)) for name in labelling.classes.tolist()}
+        # If all new names are classes, they keep the type of the classes.
         if all(new in known for new in renames.values()):
             renames = {old: known[new] for old, new in renames.items()}
     present = {cell_content(renames.get(name, name)) for name in labelling.classes.tolist()}
@@ -88,6 +89,7 @@ def _renamed(labelling: AnyLabelling, names: dict) -> AnyLabelling:
     base = without_answers(labelling.model).classes_
     probabilities, classes = merge_columns(labelling.probabilities, labelling.classes, names)
     before = labelling.before
+    # The attributes that undoing restores need the new names, too.
     if before is not None:
         before = before | {
             "labels": _rename(before["labels"], names),
@@ -126,8 +128,10 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
     codes = class_codes(classes, _rename(untaught.labels, names).tolist())
     best = sharp.argmax(axis=1)
     at = np.arange(len(codes))
+    # Only a class that grew by the merge can overtake a label.
     codes = np.where(grown[best] & (sharp[at, best] > sharp[at, codes]), best, codes)
     confidence = lower_confidence_in_groups(sharp[at, codes], untaught.novel_group)
+    # Merging classes cannot make a label less certain.
     confidence = np.maximum(confidence, untaught.confidence)
     expected = untaught.expected_accuracy
     if expected is not None and expected.estimate is not None:

@@ -68,6 +68,7 @@ def read_answers(
     for row, label, kind, who in zip(rows, labels, kinds, hands, strict=True):
         if label is None:
             continue
+        # One annotator cannot give a document two classes; two annotators can.
         earlier = votes.get((row, who))
         if earlier is not None and earlier["label"] != label:
             named = f" (id {str(labelling.ids[row])[:40]!r})" if labelling.ids else ""
@@ -160,6 +161,7 @@ def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[Non
     try:
         yield
     except DataError as error:
+        # Other errors do not mention the given data.
         if error.code != code:
             raise
         raise DataError(str(error).replace(about, in_place), code=new_code) from None
@@ -228,6 +230,7 @@ def _as_columns(table: Any, n_texts: int) -> dict[str, list]:
     if hasattr(table, "columns"):  # a table of a library without special support
         return {str(name): list(table[name]) for name in table.columns}
     if isinstance(table, Mapping):
+        # A mapping of ids to labels has no column of answers, and no lists as values.
         if TRUTH not in table and not any(map(_is_column, table.values())):
             return {"id": list(table), TRUTH: list(table.values())}
         return {str(name): list(cells) for name, cells in table.items()}
@@ -239,6 +242,7 @@ def _as_columns(table: Any, n_texts: int) -> dict[str, list]:
         )
     rows = list(table)
     if all(isinstance(row, Mapping) for row in rows):
+        # Rows may lack keys, so the columns are the union of all keys.
         names = dict.fromkeys(key for row in rows for key in row)
         return {key: [row.get(key) for row in rows] for key in names}
     if len(rows) != n_texts:
@@ -280,6 +284,7 @@ def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int
             code="bad-answers",
         )
     if "document" not in columns:
+        # A row without an id belongs to no document.
         filled = [place for place, cell in enumerate(columns["id"]) if cell_content(cell)]
         columns = {key: [cells[place] for place in filled] for key, cells in columns.items()}
         columns["document"] = _number_ids(columns.pop("id"), labelling)
@@ -303,6 +308,7 @@ def _number_ids(cells: list, labelling: Labelling) -> list[int]:
     places: dict[Any, list[int]] = {}
     for place, known in enumerate(labelling.ids or map(str, range(1, len(labelling.texts) + 1))):
         name = str(known).strip()
+        # Spreadsheets may write the id 7 as 7.0, so ids are also compared as numbers.
         for key in {name, as_number(name)} - {None}:
             places.setdefault(key, []).append(place)
     numbers, unknown = [], []

@@ -109,6 +109,7 @@ def teach(
     given = _read_given(labelling, known, answers, word_labels, drawn=drawn, name=name, by=by)
     if not given.says_something and without is None:
         raise DataError("The table has no answers; fill in true_label for at least one document.", code="bad-answers")
+    # Answers without new information are ignored.
     given = replace(known.news(given), words=given.words)
     known = known.plus(given)
     untaught = labelling.untaught()
@@ -146,6 +147,7 @@ def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> Any
     words = {group["group"]: str(group["words"]) for group in labelling.novel}
     known = list(words)
     for given, name in names.items():
+        # A group is given by its number in the list or by its name.
         group = known[int(given) - 1] if given.isdecimal() and 0 < int(given) <= len(known) else given
         if group not in known:
             groups = ", ".join(f"{number} ({group})" for number, group in enumerate(known, 1)) or "none"
@@ -215,6 +217,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     probabilities = stage.from_rows(rows, fit.vote)
     if fit.weighed is not None:
         probabilities[fit.weighed.rows] = fit.weighed.update(probabilities)
+    # An answered document has its answer, whatever the model predicts.
     probabilities[known.rows] = np.eye(len(fit.classes))[class_codes(fit.classes, known.labels)]
     best = probabilities.argmax(axis=1)
     labels = fit.classes[best]
@@ -223,6 +226,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     confidence = calibrated[np.arange(len(best)), best]
     confidence[known.rows] = 1.0
     whole = whole_groups(untaught, known)
+    # Nobody read these documents, so their class is uncertain.
     confidence[whole.documents] = whole.right.estimate
     confidence = lower_confidence_in_groups(confidence, groups["novel_group"])
     in_group = groups["novel_group"] != ""
@@ -335,6 +339,7 @@ def fit_answers(
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
     places = np.array(known.rows, dtype=int)[order]
     codes = codes[order]
+    # The order of the answers must not affect the fit, hence the sorting above.
     extra = _word_rows(views, known.words, classes, rows.shape[1])
     picked = np.array([kind in (PICKED, GROUP) for kind in known.drawn], dtype=bool)[order]
     standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
@@ -459,10 +464,12 @@ def account(
     hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)
     weights = None
     if fit.at_random.sum() >= FEWEST_FOR_OUTLOOK:
+        # Enough answers drawn at random represent all documents, so they need no weights.
         hits = {size: part[fit.at_random] for size, part in hits.items()}
     else:
         weights = band_weights(held_out, confidence[~answered])
     ahead = outlook(hits, n_answers, MORE, weights)
+    # More answers improve only the documents without an answer.
     rest = float(np.mean(~answered))
     room = 1.0 - expected.estimate  # the extrapolated curve could exceed 100% of right labels
     return expected, {

@@ -234,6 +234,7 @@ class DocumentViews:
 
     def _read(self, texts: Sequence[str]) -> tuple[sp.csr_matrix, np.ndarray]:
         known = _READ.get(self)
+        # The same list object as in fit: its rows are stored.
         if known is not None and known[0] is texts:
             return known[1], known[2]
         return self.vectorizer_.transform(texts), self._vectors(texts)
@@ -245,6 +246,7 @@ class DocumentViews:
             return np.zeros((len(source_texts), 0)), np.zeros((len(target_texts), 0))
         vectors = normalize(self.embedder.fit_transform([*source_texts, *target_texts]).astype(np.float64))
         source, target = vectors[: len(source_texts)], vectors[len(source_texts) :]
+        # Centring each side removes the shift between the collections from the vectors.
         self.vector_mean_ = target.mean(axis=0)
         if len(source):
             source = normalize(source - source.mean(axis=0))

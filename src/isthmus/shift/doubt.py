@@ -1,8 +1,8 @@
 """Find source labels that are probably wrong, by confident learning on out-of-fold probabilities.
 
-A label is uncertain if a classifier that was not trained on the document prefers another class, and gives that class at
-least the mean probability that it gives to documents with that label (Northcutt, Jiang and Chuang, JAIR 2021). Each
-class has its own threshold, so the labels of a difficult class are not all reported.
+A label is uncertain under two conditions (Northcutt, Jiang and Chuang, JAIR 2021). A classifier that was not trained on
+the document prefers another class, and it gives that class at least the mean probability of documents with that label.
+Each class has its own threshold, so the labels of a difficult class are not all reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Turn measures into findings: a severity, a sentence with numbers, and advice.
 
 Severity: 0 fine, 1 worth a look, 2 caution, 3 do not transfer. No threshold was chosen by looking at target labels.
-Each follows from the meaning of its figure, and was checked on random halves of one corpus (where every finding must be
-fine) and on mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
+Each threshold follows from the meaning of its figure. It was checked on random halves of one corpus, for which every
+finding must be fine, and on mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
 """
 
 from __future__ import annotations
@@ -557,7 +557,7 @@ def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None)
     return finding(2, "new groups", sentence, advice, groups=len(novelty.groups), **figures)
 
 
-# -- Source and target in two languages: when that is so, and what it means for labels
+# -- Source and target in two languages: detection and warning
 
 
 # Groups of languages whose readers understand each other and which cannot be distinguished in short texts. Each group

@@ -39,7 +39,7 @@ class Batch:
     columns : dict of str to ndarray
         Classes of each member, in the order of its columns.
     texts : sequence of str
-        Empty where no stage reads the texts.
+        Empty if no stage reads the texts.
     """
 
     opinions: dict[str, np.ndarray]
@@ -47,11 +47,30 @@ class Batch:
     texts: Sequence[str] = field(default=())
 
     def opinion(self, member: str, classes: np.ndarray) -> np.ndarray:
-        """Return a member's probabilities with one column per class in ``classes``."""
+        """Return a member's probabilities with one column per class in ``classes``.
+
+        Parameters
+        ----------
+        member : str
+        classes : ndarray of shape (n_classes,)
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+        """
         return match_columns(self.opinions[member], self.columns[member], classes)
 
     def spread(self, classes: np.ndarray) -> dict[str, np.ndarray]:
-        """Return all members' probabilities with one column per class in ``classes``."""
+        """Return all members' probabilities with one column per class in ``classes``.
+
+        Parameters
+        ----------
+        classes : ndarray of shape (n_classes,)
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_texts, n_classes)
+        """
         return {name: self.opinion(name, classes) for name in self.opinions}
 
 
@@ -196,7 +215,7 @@ class Margin(Stage):
 
 @dataclass
 class Answers(Stage):
-    """Add what people's answers taught; ``isthmus.feedback`` fits this stage.
+    """Add the effect of annotators' answers; ``isthmus.feedback`` fits this stage.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ _DISTANCES = np.linspace(0.0, 4.0, 401)
 
 
 def fit(decision: Decision) -> None:
-    """Add the labelled words where they state something that the vote does not contain.
+    """Add the labelled words if they contain evidence that the vote does not contain.
 
     Parameters
     ----------
@@ -130,10 +130,14 @@ def weigh_lexicon(
     likeness = _cosine(*(rows - rows.mean(axis=0) for rows in scores))
     common = float(np.clip(common, 0.0, 0.9))
     spreads = np.sqrt((1 + between * first**2) * (1 + between * _DISTANCES**2))
+    # For each distance, subtract the part of the similarity that the classes explain. The smallest distance at which
+    # the rest is at most the common errors is the estimate.
     enough = likeness * spreads - between * first * _DISTANCES <= common
     second = min(most, float(_DISTANCES[enough.argmax()]) if enough.any() else most)
+    # The vote already contains all evidence of the lexicon.
     if second <= common * first:
         return 0.0
+    # Ratio of the weights in a linear discriminant of two correlated scores.
     beyond = (second - common * first) / max(first - common * second, 1e-9)
     return float(np.clip(beyond * first / second, 0.0, 1.0))
 

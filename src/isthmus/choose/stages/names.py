@@ -36,6 +36,7 @@ def fit(decision: Decision) -> None:
             decision.add(AddedClasses(names.model.classes_))
             scorer = candidates.scorer
             if scorer is not None:
+                # Groups with an added class are explained, so they no longer count as wrong in the estimate.
                 scorer = scorer.without_groups_of(decision.labels, candidates.added)
             decision.candidates = replace(candidates, scorer=scorer)
             decision.accuracy = decision.candidates.estimate(decision.labels, decision.proba)
