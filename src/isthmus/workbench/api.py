@@ -22,7 +22,9 @@ from isthmus.workbench.service import answer_sample, find_check, find_collection
 from isthmus.workspace import schema
 
 router = APIRouter(prefix="/api")
+# Beginnings of addresses.
 PROJECT, RUN = "/projects/{project}", "/projects/{project}/runs/{run}"
+# Limits of fields in characters; the workspace checks names again.
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=2_000)]
 After = Annotated[int | None, Query(ge=-1, lt=2**31, description="the last number of the page before")]
@@ -31,9 +33,11 @@ Clusters = Annotated[int | None, Query(ge=2, le=20, description="how many groups
 Role = Literal["viewer", "reviewer", "owner"]
 
 
+# -- Bodies of requests and answers. Their docstrings appear in /api/openapi.json.
 class Body(BaseModel):
     """Base class of request bodies; unknown fields are refused."""
 
+    # A misspelt field would otherwise be ignored without a message.
     model_config = ConfigDict(extra="forbid")
 
 
@@ -161,6 +165,7 @@ def _field(spec: Option) -> Any:
         return (Annotated[list[Text], Field(max_length=MOST_VALUES, description=spec.help)], spec.start)
     if spec.kind is str:
         return (Text, spec.start)
+    # Limits and description come from the request, so that command and server agree.
     limits = Field(ge=spec.low, le=spec.high, description=spec.help)
     return (Annotated[spec.kind, limits], spec.start)
 
@@ -244,6 +249,7 @@ class ExportBody(Body):
 def session(request: Request, bench: BenchNow) -> SessionOut:
     """Return the signed-in person, and the token that every change must carry in the header X-CSRF-Token."""
     person = request.state.person
+    # Without a session the token is still needed, to sign in.
     known = {"person": person.id, "name": person.name, "role": person.role} if person else {}
     return SessionOut(**known, csrf=bench.cookies.csrf(request.state.session))
 
@@ -251,6 +257,7 @@ def session(request: Request, bench: BenchNow) -> SessionOut:
 @router.post("/session", tags=["session"])
 def sign_in(request: Request, response: Response, bench: BenchNow, body: SignInBody) -> SessionOut:
     """Sign in; this creates a new cookie and a new token."""
+    # Without accounts there is nobody to sign in as.
     service.require_accounts(bench)
     person = service.sign_in_person(request, body.name, body.password)
     if person is None:
@@ -295,6 +302,7 @@ def people(bench: BenchNow, person: WorkspaceOwner) -> Any:
 @router.post("/people/invitations", tags=["people"])
 def invite(bench: BenchNow, person: WorkspaceOwner, body: Invitation) -> dict[str, str]:
     """Create a token for one new account, to be used at /join/TOKEN."""
+    # The page builds a link from the token; a script gets the token itself.
     return {"token": service.invite(bench, person, body.role, body.project)}
 
 
@@ -304,6 +312,7 @@ def change_person(bench: BenchNow, person: WorkspaceOwner, other: str, body: Per
     found = bench.workspace.people.get(other)
     if body.role is not None:
         found = service.set_role(bench, person, other, body.role)
+    # None leaves the account unchanged, False opens it.
     if body.disabled is False:
         found = bench.workspace.people.enable(other, by=person.id)
     if body.disabled:
@@ -334,6 +343,7 @@ def password_link(bench: BenchNow, person: WorkspaceOwner, other: str) -> dict[s
 @router.post("/password/{token}", tags=["session"])
 def set_password(request: Request, response: Response, bench: BenchNow, token: str, body: NewPassword) -> SessionOut:
     """Set a new password by a token, and sign in."""
+    # The token replaces a signed-in session, so this address needs none.
     person = service.use_password_link(request, token, body.password)
     return enter(request, response, person)
 
@@ -382,6 +392,7 @@ def change_project(access: Owner, body: ProjectBody) -> schema.Project:
     return found
 
 
+# Deleting a project only archives it, because answers must stay traceable.
 @router.delete(PROJECT, tags=["projects"])
 def archive_project(access: Owner) -> schema.Project:
     """Archive a project; nothing is lost, and ``{"archived": false}`` restores it."""
@@ -480,6 +491,7 @@ def list_runs(access: Viewer, kind: Literal["label", "diagnose"] = "label") -> l
 @router.post(PROJECT + "/runs", tags=["runs"])
 def start_run(access: Owner, body: RunBody) -> schema.Run:
     """Start a run; request it repeatedly until its state is done."""
+    # None means that the run should choose, so such options are left out.
     parameters = {key: value for key, value in body.model_dump().items() if value is not None and key != "name"}
     return access.workspace.runs.start(access.project.id, parameters, by=access.by, name=body.name)
 
@@ -517,6 +529,7 @@ def get_job(access: Viewer, run: str) -> schema.Job:
 @router.post(RUN + "/cancel", tags=["runs"])
 def cancel(access: Owner, run: str) -> schema.Job:
     """Cancel a run."""
+    # People know runs, so the addresses of jobs name the run.
     return access.workspace.jobs.cancel(get_job(access, run).id, by=access.by)
 
 
@@ -559,6 +572,7 @@ def label_texts(bench: BenchNow, person: Person, body: TextsBody) -> LabelledTex
     This needs the role reviewer in the run's project. The first call loads the saved model; later ones take
     milliseconds.
     """
+    # The address names no project, so the role is checked in the run's project.
     access = service.enter_run(bench, person, body.run)
     columns = service.saved_result(bench, body.run).label_new(body.texts).columns()
     names = LabelledText.model_fields
@@ -584,6 +598,7 @@ def flips(
     limit: Limit = 50,
 ) -> list[dict[str, Any]]:
     """List the documents whose label changed, by position."""
+    # Both runs must belong to this project.
     first, second = find_run(access, a), find_run(access, b)
     return access.workspace.compare.flips(first.id, second.id, old=before, new=towards, after=after, limit=limit)
 
@@ -640,6 +655,7 @@ def answers(access: Viewer, after: After = None, limit: Limit = 100) -> list[sch
 def undo(access: Reviewer) -> list[schema.Answer]:
     """Undo your latest answer."""
     taken = access.workspace.answers.undo(by=access.by, project=access.project.id)
+    # Undone answers change the numbers above the queue.
     if taken:
         access.bench.tallies.clear()
     return taken
@@ -649,6 +665,7 @@ def undo(access: Reviewer) -> list[schema.Answer]:
 def list_hands(access: Viewer) -> list[dict[str, Any]]:
     """List files of other annotators' answers, with each annotator's reliability as the latest run estimated it."""
     run = access.workspace.runs.latest(access.project.id)
+    # Reliabilities come from the latest run, because a file alone does not show them.
     weighed = (access.workspace.runs.table(run.id, "hands") or []) if run else []
     found = {row["hand"]: row | {"sentence": describe_hand(row)} for row in weighed}
     return [
@@ -669,6 +686,7 @@ def add_hands(
     result = service.saved_result(access.bench, find_run(access, run).id)
     with unpacking_at_most(settings.max_unpacked):
         columns = access.workspace.collections.read_columns(name, file.file, limit=settings.max_upload)
+    # A named annotator gave all answers of the file; otherwise each row names its own.
     entries = read_answers(result, columns, by=by).weighed if by.strip() else read_hands(result, columns)
     access.workspace.hands.add(run, entries, file=name, by=access.by)
     return list_hands(access)
@@ -677,6 +695,7 @@ def add_hands(
 @router.delete(PROJECT + "/hands/{hand}", tags=["review"])
 def remove_hand(access: Owner, hand: str) -> list[dict[str, Any]]:
     """Remove a file of another annotator's answers."""
+    # The id comes from the client and may belong to another project.
     found = service.require_own(access, access.workspace.hands.get(hand), "hand")
     access.workspace.hands.remove(found.id, by=access.by)
     return list_hands(access)
@@ -787,6 +806,7 @@ def next_of_check(access: Reviewer, sample: str) -> schema.Document | None:
 @router.post(PROJECT + "/checks/{sample}/answers", tags=["check"])
 def answer_check(access: Reviewer, sample: str, body: AnswerBody) -> dict[str, Any] | None:
     """Answer a document of a sample, and return the estimate so far."""
+    # The estimate after each answer shows when the sample is large enough.
     found = answer_sample(access, sample, body.document, body.label, body.token)[0]
     return access.workspace.checks.estimate(found.id)
 

@@ -30,6 +30,7 @@ log = logging.getLogger("isthmus.workbench")
 SAFE = ("GET", "HEAD", "OPTIONS")
 # Where the token of a change is expected: in a form, or in a header.
 FORM_FIELD, HEADER = "csrf", b"x-csrf-token"
+# Pages load only files of this server, so that injected markup cannot load or send data elsewhere.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -202,6 +203,7 @@ class Gate:
             await self._pass_change(scope, headers, session, inlet, answer)
         finally:
             under_way[address] -= 1
+            # Forget finished addresses, so that the counter does not grow.
             if not under_way[address]:
                 del under_way[address]
 
@@ -214,8 +216,10 @@ class Gate:
         if not _declared_size_fits(headers, limit):
             raise TooLarge
         seconds = _STRANGER_SECONDS if _is_stranger(scope) else None
+        # A client can declare one size and send another, so received bytes are counted too.
         receive = _counted(_timed(inlet, seconds), limit)
         token = headers.get(HEADER, b"").decode("latin-1")
+        # Forms without a script carry the token in the body, which is read only now.
         if not token:
             token, receive = await _token_in_form(headers, receive)
         if not self.cookies.csrf_holds(session, token):
@@ -228,6 +232,7 @@ class Gate:
         if _is_stranger(scope):
             return self.settings.max_stranger
         seen = scope["state"]["seen"]
+        # Only owners can upload files, so only they may send large bodies.
         if seen is not None and seen[1] == "owner" and any(place.match(scope["path"]) for place in self.files):
             return self.settings.max_upload
         return self.settings.max_body
@@ -244,6 +249,7 @@ class Gate:
         if not known:
             answer.extra.append((b"set-cookie", self.cookies.header(session).encode()))
         state = scope.setdefault("state", {})
+        # Pages find the person here and need not look them up again.
         state["session"], state["person"], state["seen"] = session, person, seen
         return session
 
@@ -267,6 +273,7 @@ class _Answer:
             # A page that sets its own cookie, such as the sign-in, must not lose it to the cookie for newcomers.
             headers += [pair for pair in self.extra if pair[0] not in own]
             if self._inlet.more and _is_long(self.scope) and b"connection" not in own:
+                # Only for people who have signed in is it worth reading the rest.
                 if not _is_stranger(self.scope):
                     await self._inlet.drain()
                 # Otherwise the server would continue to read the refused body.
@@ -327,6 +334,7 @@ def _same_origin(scope: Scope, headers: dict[bytes, bytes]) -> bool:
     if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
         return False
     origin = headers.get(b"origin")
+    # Clients other than browsers send no origin; their token is checked afterwards.
     if origin is None:
         return True
     try:

@@ -244,6 +244,7 @@ def greet_owners(workspace: Any, address: str, say: Callable[[str], None]) -> No
     say : Callable[[str], None]
         Receives the lines.
     """
+    # The first account cannot be invited by anybody, so the terminal shows its link.
     if not workspace.people.has_accounts():
         token = workspace.people.invite("owner", by=workspace.people.local().id)
         say(f"There are no accounts yet. Create the first one here (the link works once): {address}/join/{token}")
@@ -309,6 +310,7 @@ class Worker:
     def __exit__(self, *error: Any) -> None:
         """End the worker."""
         self._leaving.set()
+        # The watch must end first, or it would restart the worker.
         self._thread.join()
         stop_worker(self.process)
 
@@ -419,6 +421,7 @@ def log_lines(handler: logging.Handler) -> None:
         logger = logging.getLogger(name)
         logger.handlers[:] = [handler]
         logger.setLevel(least)
+        # Otherwise the root logger would print each line again.
         logger.propagate = False
 
 
@@ -487,6 +490,7 @@ def bounded_protocol(settings: Settings) -> type[asyncio.Protocol]:
             """Start the timer while a request's headers are incomplete; stop it afterwards."""
             if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
                 self._forget_deadline()
+            # The time limit applies to the whole headers: slow bytes must not extend it.
             elif self._deadline is None:
                 self._deadline = self.loop.call_later(settings.head_seconds, self.transport.abort)
 

@@ -116,6 +116,7 @@ def sign_in_person(request: Request, name: str, password: str) -> Person | None:
     if not bench.passwords.verify(kept, password):
         bench.workspace.audit.note("sign-in refused", by=None, name=name[:200], address=address)
         return None
+    # After a success, earlier failures from this address were most likely the person's own.
     bench.by_name.cleared(key)
     # Only this attempt is forgiven: earlier failures of the address or the account still count.
     for limiter, counted in limits[1:]:
@@ -176,6 +177,7 @@ def end_session(request: Request, response: Response, *, everywhere: bool) -> No
     if bench.settings.accounts and everywhere:
         bench.workspace.people.end_sessions(person.id, by=person.id)
     elif bench.settings.accounts:
+        # The cookie expires by then in any case, so the record can be deleted.
         until = datetime.now(UTC) + timedelta(seconds=bench.settings.session_seconds)
         bench.workspace.people.end_session(person.id, request.state.session.key, until, by=person.id)
     response.headers["set-cookie"] = bench.cookies.header(bench.cookies.new())
@@ -205,6 +207,7 @@ def invite(bench: Bench, person: Person, role: str, project: str | None) -> str:
     HTTPException
         If the person does not own the project.
     """
+    # A project of other people gives the same answer as a missing one.
     if project and bench.workspace.projects.role(project, person.id) != OWNER:
         raise HTTPException(404, "There is no such project here.")
     return bench.workspace.people.invite(role, by=person.id, project=project or None)
@@ -535,6 +538,7 @@ def name_subtopics(access: Access, run: str, within: str, clusters: int | None, 
     found = split_class(access, run, within, clusters)
     table = found.name(names)
     count = 0
+    # One decision per class, so that each can be undone separately.
     for label in dict.fromkeys(table["true_label"]):
         numbers = zip(table["document"], table["true_label"], strict=True)
         positions = [number - 1 for number, name in numbers if name == label]
@@ -721,6 +725,7 @@ def answer_sample(access: Access, check: str, document: str, label: str, token: 
     """
     found, run = find_check(access, check)
     access.workspace.checks.answer(found.id, document, label, by=access.by, token=token)
+    # The answer changes the numbers above the queue.
     access.bench.tallies.pop(run.id, None)
     return find_check(access, check)
 
@@ -774,6 +779,7 @@ def tally(access: Access, run: Any) -> Tally:
     """
     bench = access.bench
     kept = bench.tallies.get(run.id)
+    # Old numbers are shown while another request counts; without old numbers, each request counts.
     if kept is not None and (kept.until > time.monotonic() or not bench.counting.acquire(blocking=False)):
         return kept
     try:
@@ -795,6 +801,7 @@ def _count(access: Access, run: Any) -> Tally:
         forecast=forecast(access, run, SITTING),
     )
     ended = time.monotonic()
+    # Counting takes at most a fiftieth of the time, however large the project is.
     found.until = ended + max(_FRESH, _RATIO * (ended - began))
     return _keep(access.bench.tallies, run.id, found, _TALLIES)
 

@@ -141,6 +141,7 @@ class PasswordLinks:
     """Links for setting a new password: valid for one day, and only until a password is set."""
 
     def __init__(self, settings: Settings):
+        # Another salt than that of cookies, so that neither token passes as the other.
         self._serializer = URLSafeTimedSerializer(settings.secret, salt="isthmus-password")
 
     def make(self, person: Any) -> str:
@@ -201,6 +202,7 @@ class PasswordLinks:
 
     def _stamp(self, person: Any) -> str:
         """Return a value that changes with the person's password."""
+        # The session key changes with the password, so the link stops working.
         return hashlib.sha256(f"password:{person.session_key}".encode()).hexdigest()[:32]
 
 
@@ -255,6 +257,7 @@ class Passwords:
                 right = self._hasher.verify(kept or self._nobody, password[: LONGEST_PASSWORD + 1])
             except (VerifyMismatchError, VerificationError, InvalidHashError, UnicodeEncodeError):
                 return False
+        # The dummy hash never counts as a match.
         return bool(right and kept)
 
 
@@ -297,6 +300,7 @@ class RateLimiter:
     def __init__(self, most: int, seconds: float, *, keys: int = 10_000):
         self.most, self.seconds, self._keys = most, seconds, keys
         self._failures: dict[str, deque[float]] = {}
+        # Reentrant, because take() calls wait() and failed() under the lock.
         self._lock = threading.RLock()
 
     def take(self, key: str) -> float:
@@ -353,6 +357,7 @@ class RateLimiter:
         now = time.monotonic() if now is None else now
         with self._lock:
             times = self._recent(key, now)
+            # An attacker with many addresses must not fill the memory.
             while not times and len(self._failures) >= self._keys:
                 self._failures.pop(next(iter(self._failures)))
             times.append(now)

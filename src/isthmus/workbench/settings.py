@@ -100,6 +100,7 @@ class Settings:
             True if the host is the server's.
         """
         name = _without_port(host)
+        # The machine itself always reaches the server under these names.
         if name in ("localhost", "127.0.0.1", "::1", *self.names) or name == self.host.lower():
             return True
         return self.accounts and not self.names and is_every_address(self.host)
@@ -108,6 +109,7 @@ class Settings:
 def _without_port(host: str) -> str:
     """Return a host without its port and brackets, in lower case."""
     host = host.strip().lower()
+    # An IPv6 address contains colons, so it has brackets in front of the port.
     if host.startswith("["):
         return host[1:].partition("]")[0]
     return host.rpartition(":")[0] if host.count(":") == 1 else host
@@ -206,6 +208,7 @@ def load_secret(folder: Path) -> bytes:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         secret = path.read_bytes()
+        # A shorter secret could be guessed, and signatures with it forged.
         if len(secret) < _SECRET_BYTES:
             raise UsageError(
                 f"{path} is damaged; delete it to have a new one made (everybody must then sign in again).",

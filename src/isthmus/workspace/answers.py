@@ -140,6 +140,7 @@ class Answers(Part):
             if last is None:
                 return []
             undo_batch(connection, last.batch, by=by, project=last.project_id)
+            # A decision can cover thousands of documents; the caller needs only some of them.
             batch = ANSWERS.select().where(ANSWERS.c.batch == last.batch).order_by(ANSWERS.c.number.desc()).limit(500)
             return [to_record(Answer, row) for row in connection.execute(batch)]
 
@@ -242,6 +243,7 @@ class Answers(Part):
             latest 50 documents with different labels).
         """
         a = ANSWERS.c
+        # Answers for many documents at once show no agreement: nobody read the documents.
         shared = (
             sa.select(a.document_id)
             .where(a.project_id == project, a.undone_at.is_(None), _ONE_BY_ONE)
@@ -267,6 +269,7 @@ _PROJECT = (
     .join(DOCUMENTS, DOCUMENTS.c.collection_id == COLLECTIONS.c.id)
     .join(PROJECTS, PROJECTS.c.id == COLLECTIONS.c.project_id)
     .where(DOCUMENTS.c.id == sa.bindparam("document"))
+    # Two people who answer one document at the same time take turns, so that one answer is current.
     .with_for_update(of=DOCUMENTS, key_share=True)
 )
 _ONE_BY_ONE = ANSWERS.c.kind.not_in(["accept", OF_GROUP])  # answers for single documents, not for many at once
@@ -338,6 +341,7 @@ def find_answer(connection: Connection, document: str, by: str, token: str | Non
     if token is None:
         return None
     about = {"document": str(document)[:64], "person": by, "token": token}
+    # Without the lock, two simultaneous requests with one token would both find nothing.
     connection.execute(_LOCKED, {"document": about["document"]}).all()
     row = connection.execute(_BY_TOKEN, about).first()
     return None if row is None else to_record(Answer, row)
@@ -385,6 +389,7 @@ def add_answer(
     DataError
         If the document does not exist or is not in the run.
     """
+    # An id has 32 characters; cutting a longer one from a client keeps the query small.
     about = {"document": str(document)[:64]}
     place = connection.execute(_PROJECT, about).first()
     if place is None:
@@ -398,6 +403,7 @@ def add_answer(
     # The second reader's answer must not replace the first one: it only measures agreement.
     if kind == "answer" and before is not None and holds_second(connection, document, by):
         kind = SECOND
+    # The unique index allows one current answer per document, so the old one gives way first.
     elif before is not None:
         connection.execute(_REPLACED, {"replaced": before.number})
     id, now, holds = new_id(), utc_now(), kind != SECOND
@@ -406,6 +412,7 @@ def add_answer(
         "kind": kind, "batch": id, "by": by, "at": now, "current": holds, "token": token,
     }  # fmt: skip
     given = to_record(Answer, connection.execute(_INSERT, row).one())
+    # A second answer leaves the queue unchanged, because the first answer has already removed the document.
     if holds:
         connection.execute(_READ, about)
         # A class that a document got with its group was not read, so the next answer counts as the first reading.
@@ -460,6 +467,7 @@ def add_batch(
     """
     batch, now = batch or new_id(), utc_now()
     lock_documents(connection, [name for name, _ in rows])
+    # Only after the locks are held, the set of answered documents cannot change.
     free = _unanswered(connection, [name for name, _ in rows])
     rows = [row for row in rows if row[0] in free]
     if rows:
@@ -468,6 +476,7 @@ def add_batch(
         connection.execute(
             ANSWERS.insert(), [{"id": new_id(), "document_id": name, "label": label, **shared} for name, label in rows]
         )
+        # The rows of all runs change, because a document has at most one current answer in the project.
         done = {"state": ANSWERED, "leased_to": None, "leased_until": None}
         for names in in_blocks([] if kind == OF_GROUP else [name for name, _ in rows], _BLOCK):
             connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))

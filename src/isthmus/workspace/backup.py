@@ -71,6 +71,7 @@ def write_backup(context: Context, path: str | Path, *, force: bool = False) -> 
     dict[str, Any]
         ``tables`` (rows by table), ``files`` (number of files) and ``made`` (time of the backup).
     """
+    # Refuse an unusable path before reading the database.
     check_output(path, force=force, table=False)
     manifest: dict[str, Any] = {
         "format": FORMAT,
@@ -83,6 +84,7 @@ def write_backup(context: Context, path: str | Path, *, force: bool = False) -> 
     with replacing(path, force=force) as out, tarfile.open(fileobj=out, mode="w|") as archive:
         _keep_for_owner(out)
         with _snapshot(context.db) as connection:
+            # The hashes come from the same snapshot as the rows, so rows and files agree.
             known = set(connection.scalars(_KNOWN))
             for table in METADATA.sorted_tables:
                 lines = list(_dump(connection, table))
@@ -113,6 +115,7 @@ def _snapshot(db: Database) -> Any:
 
 def _dump(connection: Connection, table: sa.Table) -> Iterator[bytes]:
     """Yield the rows of a table as lines of JSON."""
+    # In the order of creation, so that restored rows can refer to earlier rows.
     order = [table.c[name] for name in ("number", "created_at") if name in table.c] or list(table.primary_key.columns)
     for row in connection.execution_options(yield_per=_BLOCK).execute(table.select().order_by(*order)):
         cells = {column.name: _to_json(row[place]) for place, column in enumerate(table.columns)}
@@ -123,6 +126,7 @@ def _to_json(value: Any) -> Any:
     """Return a value of a database as a value of JSON."""
     if isinstance(value, datetime):
         return value.isoformat()
+    # JSON has no bytes; psycopg returns them as memoryview.
     if isinstance(value, (bytes, memoryview)):
         return base64.b64encode(bytes(value)).decode()
     return value
@@ -130,6 +134,7 @@ def _to_json(value: Any) -> Any:
 
 def _keep_for_owner(out: Any) -> None:
     """Make the backup readable only by its owner, because it contains every text and all password hashes."""
+    # Windows may lack fchmod, and a device as output must keep its own permissions.
     if hasattr(os, "fchmod") and stat.S_ISREG(os.fstat(out.fileno()).st_mode):
         os.fchmod(out.fileno(), 0o600)
 
@@ -199,6 +204,7 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
         raise DataError(f"There is no file {str(path)!r}; name a backup.", code="missing-file")
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{str(folder)!r} is not empty; restore into a new folder.")
+    # The whole archive is read and checked before anything is written.
     manifest = _check_backup(path)
     is_new = not folder.exists()
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -209,6 +215,7 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
                 raise UsageError("The database is not empty; restore into a new one.")
         try:
             return _fill(db, folder, path, manifest)
+        # Ctrl-C too must not leave half a workspace.
         except BaseException as error:
             _undo(db, folder)
             if _is_bad_row(error):
@@ -216,6 +223,7 @@ def read_backup(path: str | Path, folder: Path, url: str) -> dict[str, Any]:
             raise
     finally:
         db.close()
+        # Only a folder that this call has made may be removed.
         if is_new and not any(folder.iterdir()):
             folder.rmdir()
 
@@ -237,6 +245,7 @@ def _fill(db: Database, folder: Path, path: Path, manifest: dict[str, Any]) -> d
 def _undo(db: Database, folder: Path) -> None:
     """Remove everything from the folder and the database; both were empty before the restore."""
     with db.engine.begin() as connection:
+        # The tables may have an older form than the present schema, so they are read from the database.
         there = sa.MetaData()
         there.reflect(connection)
         there.drop_all(connection)
@@ -247,6 +256,7 @@ def _undo(db: Database, folder: Path) -> None:
 
 def _is_bad_row(error: BaseException) -> bool:
     """Return whether a row that does not fit its table caused the error, rather than the disk or the database."""
+    # These errors already explain themselves, or come from the database itself.
     if isinstance(error, (IsthmusError, sa.exc.OperationalError)):
         return False
     return isinstance(error, (sa.exc.SQLAlchemyError, AttributeError, LookupError, TypeError, ValueError))
@@ -259,6 +269,7 @@ def _check_backup(path: Path) -> dict[str, Any]:
             manifest = json.loads(_read(archive, _MANIFEST))
             if not isinstance(manifest, dict) or not isinstance(manifest.get("format"), int):
                 raise ValueError("no manifest")
+            # A later version may store something that this version would lose.
             if manifest["format"] > FORMAT:
                 raise _bad(path, "was written by a newer version of isthmus; update isthmus")
             wanted = {f"tables/{name}.jsonl": found["sha256"] for name, found in manifest["tables"].items()}
@@ -306,6 +317,7 @@ def _from_json(table: sa.Table, cells: dict[str, Any]) -> dict[str, Any]:
         kind = table.c[name].type
         if value is not None and isinstance(kind, sa.DateTime):
             value = datetime.fromisoformat(value)
+            # A column without time zone (SQLite) stores UTC without saying so.
             value = value if getattr(kind, "timezone", False) else value.replace(tzinfo=None)
         elif value is not None and isinstance(kind, sa.LargeBinary):
             value = base64.b64decode(value)
@@ -349,6 +361,7 @@ def find_problems(context: Context, *, thorough: bool = False) -> list[str]:
     """
     problems: list[str] = []
     with context.db.reading() as connection:
+        # PostgreSQL checks its own files and enforces foreign keys on every write.
         if context.db.is_sqlite:
             problems += _sqlite_problems(connection)
         problems += _file_problems(connection, context, thorough)
@@ -403,6 +416,7 @@ def _count_problems(connection: Connection, context: Context) -> list[str]:
                 f"{row.name!r} should have {row.documents:,} documents and has {documents.get(row.id, 0):,}."
             )
     predictions = count_by(connection, PREDICTIONS.c.run_id)
+    # A diagnosis has no predictions and no model.
     for row in connection.execute(RUNS.select().where(RUNS.c.state == "done", RUNS.c.kind == "label")):
         wanted = documents.get(row.target_id, 0)
         if predictions.get(row.id, 0) != wanted:
@@ -420,6 +434,7 @@ def _answer_problems(connection: Connection) -> list[str]:
     a, p = ANSWERS.c, PREDICTIONS.c
     joined = PREDICTIONS.outerjoin(ANSWERS, sa.and_(a.document_id == p.document_id, a.current))
     wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.kind != OF_GROUP))
+    # Runs that are not done have no queue yet.
     done = sa.select(RUNS.c.id).where(RUNS.c.state == "done")
     count = connection.scalar(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done)))
     problems = [f"{plural(count, 'document')} in a queue and answered, or neither."] if count else []

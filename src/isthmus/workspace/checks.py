@@ -72,8 +72,10 @@ class Checks(LabelledPart):
         if not len(positions):
             raise DataError("No label reaches this confidence; choose a lower threshold.", code="no-rows")
         n = sample_size(0.05, population=len(positions)) if n is None else n
+        # A request for more documents than there are draws all of them.
         n = min(check_count(n, "n"), len(positions))
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
+        # Drawing needs no database, so it happens before the write lock is taken.
         drawn = positions[draw_sample(len(positions), n, seed)]
         with self._db.writing() as connection:
             found = find_row(connection, RUNS, run)

@@ -316,6 +316,7 @@ class Collections(Part):
         if docs is None:
             docs = self._read(row, row.mapping, row.kind)
         with self._db.writing() as connection:
+            # An interrupted import may have stored a part of the rows.
             connection.execute(TERMS.delete().where(TERMS.c.collection_id == id))
             connection.execute(DOCUMENTS.delete().where(DOCUMENTS.c.collection_id == id))
         self._db.insert_many(DOCUMENTS, _document_rows(id, docs))

@@ -69,6 +69,7 @@ class Context:
         DataError
             If the model is missing.
         """
+        # A run without answers stores only one file.
         for path in (self.model_path(run, base=base), self.model_path(run)):
             if path.exists():
                 return path
@@ -97,6 +98,7 @@ def to_record(kind: type[Record], row: Any) -> Record:
 @cache
 def _columns(kind: type, found: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return the fields of a record with the columns that fill them."""
+    # A query may omit columns; their fields then keep their defaults.
     pairs = ((field.name, field.name if field.name in found else f"{field.name}_id") for field in fields(kind))
     return [(field, column) for field, column in pairs if column in found]
 
@@ -190,6 +192,7 @@ def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
     """
     if "id" in table.c and "id" not in values:
         values["id"] = new_id()
+    # The process sets times, not the database, so that both databases behave alike.
     times = {name: utc_now() for name in ("created_at", "at", "since") if name in table.c}
     connection.execute(table.insert().values(**{**times, **values}))
     return values.get("id", "")
@@ -345,6 +348,7 @@ def check_count(value: Any, name: str, most: int | None = None) -> int:
     UsageError
         If the value is no whole number, or out of range.
     """
+    # A bool is an int in Python, but True is no number that a person gives.
     if isinstance(value, bool) or not isinstance(value, int) or value < 1 or (most is not None and value > most):
         wanted = "of at least 1" if most is None else f"from 1 to {most}"
         raise UsageError(f"{name} is {str(value)[:40]!r}; give a number {wanted}.")
@@ -374,6 +378,7 @@ def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) ->
     number = table.c.number
     query = table.select().order_by(number.desc() if latest else number).limit(limit)
     if after is not None:
+        # Pages by number stay correct while new rows arrive; an offset would repeat rows.
         query = query.where(number < after if latest else number > after)
     return query
 

@@ -73,6 +73,7 @@ class TermIndex:
             return
         ends = self._counts.indptr
         for column, term in enumerate(self._terms):
+            # A term longer than its column is no word that people search for.
             if len(term) > _LONGEST:
                 continue
             positions = self._counts.indices[ends[column] : ends[column + 1]]
@@ -456,6 +457,7 @@ class LabelStore:
             groups=np.array([row[3] for row in rows], dtype=object),
         )
         names, groups = np.unique(labels.groups.astype(str), return_inverse=True)
+        # A full disk only costs the next process time.
         with suppress(OSError, DataError), replacing(self._folder / f"{run}.npz", force=True) as out:
             parts: dict[str, Any] = {name: getattr(labels, name) for name in ("codes", "confidence", "review")}
             np.savez(out, classes=np.array(labels.classes, dtype=str), group_names=names, groups=groups, **parts)

@@ -89,6 +89,7 @@ class Exports(Part):
         UsageError
             If the kind or the ending is unknown, or the run is not done.
         """
+        # Refuse a wrong request now, instead of in the worker.
         ending, _ = self._check(project, kind, run, ending)
         payload = {"kind": kind, "run": run, "ending": ending, "by": by}
         return self._jobs.enqueue("export", payload, by=by, project=project, run=run)
@@ -143,6 +144,7 @@ class Exports(Part):
         path = self._path(export, ending)
         path.parent.mkdir(exist_ok=True)
         write[kind](path, project, run)
+        # The stored hash proves later which content left the workspace.
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         with self._db.writing() as connection:
             add_row(
@@ -266,6 +268,7 @@ class Exports(Part):
         columns: dict[str, builtins.list] = {name: [] for name in LABELLED}
         with self._db.reading() as connection:
             found = find_row(connection, RUNS, run)
+            # Answers may use names of classes that were renamed before this run.
             target, renamed = found.target_id, found.record.get("class_names", {})
             for row in connection.execute(query):
                 decided = row.said is not None
@@ -282,6 +285,7 @@ class Exports(Part):
                 columns["decided_by"].append(row.person if decided else "")
                 columns["decided_at"].append(row.at.isoformat(timespec="seconds") if decided else "")
         table = with_columns(self._collections.table(target), columns, add)
+        # Texts come from strangers: a spreadsheet must not run them as formulas.
         write_rows(path, table, spreadsheet_safe=True, layout=Layout(title="labels"))
 
     def _write_answers(self, path: Path, project: str, run: Any) -> None:

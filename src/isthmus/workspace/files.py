@@ -37,6 +37,7 @@ class Arrival:
     def keep(self) -> None:
         """Move the file into the store atomically."""
         self.place.parent.mkdir(exist_ok=True)
+        # Replacing is atomic: another process sees the whole file or none.
         os.replace(self.path, self.place)
 
 
@@ -106,6 +107,7 @@ class FileStore:
                     digest.update(chunk)
                     out.write(chunk)
                 out.flush()
+                # A stored file must survive a power cut, because its row in the database does.
                 os.fsync(out.fileno())
             yield Arrival(Path(name), digest.hexdigest(), size, self.path(digest.hexdigest()))
         finally:

@@ -71,8 +71,10 @@ class Groups(LabelledPart):
             if not found:
                 return []
             p = PREDICTIONS.c
+            # Answered documents are counted from the queue, because the stored table dates from the end of the run.
             counts = count_by(connection, p.novel_group, p.run_id == run, p.novel_group != "", p.state == ANSWERED)
             given, classes = self._given(connection, run), (labelling.summary or {}).get("classes", [])
+            # Groups with the same name are shown as one; "parts" remembers the run's own groups.
             merged: dict[str, dict[str, Any]] = {}
             for part in found:
                 empty = {"words": [], "parts": [], "given": [], "documents": 0, "answered": 0}
@@ -86,6 +88,7 @@ class Groups(LabelledPart):
             for into in merged.values():
                 positions = np.flatnonzero(np.isin(groups, into["parts"]))
                 into["proposed"] = propose_names(", ".join(into["words"]), classes)
+                # Only a few texts are read, because a group can contain thousands of documents.
                 shown = documents_at(connection, labelling.target_id, positions, limit=_SHOWN)
                 into["examples"] = [row.text for row in shown]
         return sorted(merged.values(), key=lambda row: -row["documents"])
@@ -133,6 +136,7 @@ class Groups(LabelledPart):
                 raise UsageError("No group is named; choose at least one.")
             for part in parts:
                 names = {"kind": GROUP, "old": part, "new": name}
+                # A new row per name keeps the history and allows undoing it.
                 add_row(connection, CLASS_NAMES, project_id=project, run_id=run, by=by, **names)
             kind = "group renamed" if len(parts) == 1 else "groups merged"
             note_event(connection, kind, by=by, project=project, subject=run, groups=parts, name=name)
@@ -191,6 +195,7 @@ class Groups(LabelledPart):
         p = PREDICTIONS.c
         query = sa.select(p.document_id, p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.position)
         with self._db.writing() as connection:
+            # Positions are compared here, because one statement cannot hold thousands of values.
             documents = [row.document_id for row in connection.execute(query) if row.position in wanted]
             return _decide(connection, run, documents, label, by=by, group=group)
 
@@ -220,6 +225,7 @@ class Groups(LabelledPart):
             raise UsageError(f"The class is called {new!r} already.")
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
+            # Only classes of finished runs can be renamed: others appear only in answers.
             if old not in _known_classes(connection, project):
                 raise DataError("The project has no class of that name; choose one of its classes.", code="not-found")
             add_row(connection, CLASS_NAMES, project_id=project, kind=CLASS, old=old, new=new, by=by)
@@ -333,6 +339,7 @@ class Words(LabelledPart):
             Dicts with ``word``, ``documents`` and ``label`` (the class that somebody gave the word, or None).
         """
         _, limit = check_page(None, limit)
+        # Words are stored in lower case.
         start = " ".join(str(query).split()).casefold()[:100]
         with self._db.reading() as connection:
             where = searched_collection(connection, project)
@@ -370,6 +377,7 @@ class Words(LabelledPart):
         with self._db.reading() as connection:
             found = connection.scalar(query) or []
             given = word_snapshot(connection, project)
+        # The suggestions date from the end of the run; words assigned since are left out.
         return [row for row in found if row["word"].casefold() not in given]
 
     def touches(self, project: str, word: str) -> dict[str, Any]:
@@ -394,6 +402,7 @@ class Words(LabelledPart):
                 return {"word": word, "documents": 0, "labels": {}, "examples": []}
             positions = search_collection(connection, where, word)
             shown = documents_at(connection, where.id, positions, limit=_EXAMPLES)
+            # The words belong to the latest target, so only its own latest run can show their labels.
             latest = sa.select(RUNS.c.id).where(
                 RUNS.c.project_id == project, RUNS.c.state == DONE, RUNS.c.target_id == where.id, RUNS.c.kind == "label"
             )
@@ -427,6 +436,7 @@ class Words(LabelledPart):
         word, label = check_word(word), check_label(label)
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
+            # The earlier class gets an end date instead of being overwritten.
             self._end(connection, project, word, by)
             id = add_row(connection, WORDS, project_id=project, word=word, label=label, by=by)
             note_event(connection, "word assigned", by=by, project=project, subject=id, word=word, label=label)

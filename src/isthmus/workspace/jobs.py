@@ -179,6 +179,7 @@ class Jobs(Part):
         """
         with self._db.writing() as connection:
             job = find_row(connection, JOBS, id, lock=True)
+            # A worker that was asked to end has not failed, so its attempt does not count.
             _set_state(connection, job, QUEUED, attempts=job.attempts if counted else job.attempts - 1)
         return self.get(id)
 
@@ -193,6 +194,7 @@ class Jobs(Part):
             The jobs.
         """
         with self._db.writing() as connection:
+            # With the worker's lock held, a running job belongs to a worker that has died.
             rows = connection.execute(JOBS.select().where(JOBS.c.state == RUNNING).with_for_update()).all()
             for job in rows:
                 again = job.attempts < _ATTEMPTS and not job.cancel
@@ -236,6 +238,7 @@ class Jobs(Part):
             job = find_row(connection, JOBS, id, lock=True)
             if job.state == QUEUED:
                 _set_state(connection, job, CANCELLED, cancel=True, finished_at=utc_now(), error="Cancelled.")
+            # The worker reads this mark at its next progress report.
             elif job.state == RUNNING:
                 set_row(connection, JOBS, id, cancel=True)
             else:
@@ -267,6 +270,7 @@ class Jobs(Part):
             job = find_row(connection, JOBS, id, lock=True)
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
                 raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.")
+            # A person asked for it, so the job gets all its attempts again.
             fresh = {"attempts": 0, "error": None, "error_code": None, "finished_at": None}
             _set_state(connection, job, QUEUED, cancel=False, **fresh)
             note_event(connection, "job resumed", by=by, project=job.project_id, subject=id, job=job.kind)
@@ -314,6 +318,7 @@ def _set_state(connection: Connection, job: Any, state: str, **values: Any) -> N
     """Change the state of a job, and of the run or the collection that it works on."""
     set_row(connection, JOBS, job.id, state=state, **values)
     if job.run_id is not None and job.kind == "run":
+        # Queuing sets neither time of the run; every other state than "running" ends it.
         times = {RUNNING: {"started_at": utc_now()}, QUEUED: {}}.get(state, {"finished_at": utc_now()})
         set_row(connection, RUNS, job.run_id, state=state, error=values.get("error"), **times)
     if job.kind == "import":

@@ -198,6 +198,7 @@ class People(Part):
             _lock_owners(connection)
             person = find_row(connection, PEOPLE, id, lock=True)
             _require_other_workspace_owner(connection, person)
+            # Projects that would lose their last owner need a new one.
             left = [project for project in _owned_by(connection, id) if not _other_owners(connection, project, person)]
             if left and hand_over_to is None:
                 names = connection.scalars(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).all()
@@ -206,6 +207,7 @@ class People(Part):
             if left:
                 _check_taker(connection, str(hand_over_to), id)
                 _move_projects(connection, left, None, str(hand_over_to), by=by)
+            # The new session key ends all sessions at once.
             set_row(connection, PEOPLE, person.id, disabled=True, session_key=new_id())
             note_event(connection, "person disabled", by=by, subject=person.id, disabled=True)
         return self.get(id)
@@ -311,9 +313,11 @@ class People(Part):
         with self._db.writing() as connection:
             _lock_owners(connection)
             person = find_row(connection, PEOPLE, id, lock=True)
+            # A workspace without owner could no longer be managed.
             if values.get("role", OWNER) != OWNER:
                 _require_other_workspace_owner(connection, person)
             set_row(connection, PEOPLE, person.id, **values)
+            # Hashes and keys must not enter the audit log.
             shown = {key: value for key, value in values.items() if key in ("role", "disabled")}
             note_event(connection, kind, by=by, subject=person.id, **shown)
         return self.get(id)
@@ -338,6 +342,7 @@ class People(Part):
             Token for a link. The workspace stores only its hash, so the token cannot be shown again.
         """
         choose_one(role, ROLES, "role")
+        # 32 random bytes cannot be guessed; storing only the hash protects them in backups.
         token = secrets.token_urlsafe(32)
         with self._db.writing() as connection:
             if project is not None:
@@ -376,6 +381,7 @@ class People(Part):
             If the invitation is unknown, used or expired, or the name is taken.
         """
         with self._db.writing() as connection:
+            # The lock prevents that one token makes two accounts.
             query = INVITATIONS.select().where(INVITATIONS.c.token_hash == _hash(token)).with_for_update()
             invitation = connection.execute(query).first()
             if invitation is None or invitation.used_at is not None or invitation.expires_at < utc_now():
@@ -387,6 +393,7 @@ class People(Part):
                 add_row(connection, MEMBERS, project_id=invitation.project_id, person_id=person, role=invitation.role)
             note_event(connection, "invitation accepted", by=person, project=invitation.project_id, subject=person)
             local = connection.execute(_BY_NAME, {"name": LOCAL_NAME}).first()
+            # The first owner must be able to see the work done before accounts were switched on.
             if is_first and invitation.role == OWNER and local is not None:
                 _move_projects(connection, _owned_by(connection, local.id), local.id, person, by=person)
         return self.get(person)
@@ -463,6 +470,7 @@ def fold_name(name: str) -> str:
 
 def _hash(token: str) -> str:
     """Return the hash under which a token or a session key is stored."""
+    # Tokens are random and long, so a fast hash suffices; passwords use argon2.
     return hashlib.sha256(str(token).encode("utf-8", "replace")).hexdigest()
 
 
@@ -761,8 +769,10 @@ class Projects(Part):
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
             found = find_row(connection, PEOPLE, person)
+            # Giving another role to the last owner would leave the project without one.
             if role != OWNER:
                 _require_other_owner(connection, project, found)
+            # Change the role of a member; add the person if they are none.
             if connection.execute(MEMBERS.update().where(*place).values(role=role)).rowcount == 0:
                 add_row(connection, MEMBERS, project_id=project, person_id=person, role=role)
             note_event(connection, "member added", by=by, project=project, subject=person, role=role)
@@ -829,6 +839,7 @@ def _move_projects(
     """Make the taker the owner of projects and remove the giver from them, in an open transaction."""
     m = MEMBERS.c
     for project in projects:
+        # The taker may be a member already, with another role.
         connection.execute(MEMBERS.delete().where(m.project_id == project, m.person_id.in_([giver, taker])))
         add_row(connection, MEMBERS, project_id=project, person_id=taker, role=OWNER)
         note_event(connection, "project handed over", by=by, project=project, subject=taker, giver=giver)

@@ -61,6 +61,7 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
         result = _make_result(context, run, texts)
     notes = list(dict.fromkeys(str(warning.message) for warning in caught))
     progress("preparing the pages", 0, 3)
+    # The figures are computed once here, so that pages only read them.
     facts = label_summary(result, texts["source"], texts["target"])
     progress("preparing the pages", 1, 3)
     listed = facts.pop("listing")

@@ -105,6 +105,7 @@ class Runs(LabelledPart):
             If the project has no target, or neither a source nor class names.
         """
         choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
+        # Check before the transaction, because it needs no database.
         settings = check_run_parameters(parameters or {})
         with self._db.writing() as connection:
             find_row(connection, PROJECTS, project, lock=True)
@@ -140,14 +141,18 @@ class Runs(LabelledPart):
             parent = find_row(connection, RUNS, run)
             if parent.kind != LABEL or parent.state != DONE:
                 raise UsageError("Only a labelling that is done can be taught; wait for it.")
+            # The lock gives runs that start at the same time different numbers.
             find_row(connection, PROJECTS, parent.project_id, lock=True)
             ids = [part["id"] for part in parent.record["collections"]]
             rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
+            # In the order of the record: the order of sources decides the order of their documents.
             chosen = [rows[id] for id in ids]
             settings = {**parent.parameters, "use_answers": True, "use_words": True}
+            # Teaching always starts from the fitted methods, and applies all answers again.
             base = find_row(connection, RUNS, parent.base_id or parent.id)
             words = word_snapshot(connection, parent.project_id)
             used = base.record["words"] if takes_words(base.parameters["method"]) else {}
+            # A word that the methods were fitted with cannot be undone without fitting again.
             stays = all(words.get(word) == name for word, name in used.items())
             run = _add_run(
                 connection, parent.project_id, LABEL, name, settings, chosen, by=by, base=base.id if stays else None,
@@ -175,6 +180,7 @@ class Runs(LabelledPart):
             find_row(connection, PROJECTS, old.project_id, lock=True)
             values = {name: getattr(old, name) for name in ("project_id", "kind", "target_id", "base_id", "parameters")}
             record = {**old.record, "repeats": old.id}
+            # A repetition uses the answers of that time, not the present ones.
             said = {name: read_table(connection, old.id, name) or [] for name in SAID}
             new = _insert_run(connection, said, by=by, parent_id=old.id, record=record, **values)
             note_event(connection, "run repeated", by=by, project=old.project_id, subject=new, repeats=old.id)
@@ -390,6 +396,7 @@ class Runs(LabelledPart):
             kept &= np.isin(np.arange(len(kept)), found)
         rows = np.flatnonzero(kept)
         if order == "confidence":
+            # Ties are ordered by position, so that pages neither repeat nor skip documents.
             rows = rows[np.lexsort((rows, labels.confidence[rows]))]
         return _page(rows, after, limit, labels.confidence if order == "confidence" else None)
 
@@ -417,6 +424,7 @@ class Runs(LabelledPart):
             if (found.summary or {}).get("expected") is None:
                 return None
             ahead = list(connection.scalars(waiting))
+            # Answers that the run has learned are part of its expected accuracy already.
             learned = {
                 place for place, _, drawn, _ in read_table(connection, run, "answers") or [] if drawn != OF_GROUP
             }
@@ -462,6 +470,7 @@ def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarra
     elif confidence is None:
         start = int(np.searchsorted(rows, after, side="right"))
     else:
+        # The rows are ordered by confidence, then position: find the same place in both keys.
         last = confidence[after] if 0 <= after < len(confidence) else np.inf
         first, end = (int(np.searchsorted(confidence[rows], last, side=side)) for side in ("left", "right"))
         start = first + int(np.searchsorted(rows[first:end], after, side="right"))
@@ -553,6 +562,7 @@ def _choose_collections(connection: Connection, project: str, settings: Mapping[
         raise DataError(
             "The project has no documents to label (target) yet; add a file and map its columns.", code="no-target"
         )
+    # Class names can replace labelled documents.
     if not sources and not settings["classes"]:
         raise DataError(
             "The run has no labelled documents (source); add a file and map its columns, or name the classes.",
@@ -591,6 +601,7 @@ def _add_run(
 ) -> str:
     """Queue a run with a snapshot of the present answers, words and class names."""
     target = next(row for row in chosen if row.kind == "target")
+    # The snapshot is taken now, so that answers given while the run waits do not change it.
     said = {name: take(connection, target.id) if settings["use_answers"] else [] for name, take in SAID.items()}
     words = word_snapshot(connection, project) if settings["use_words"] else {}
     record = {
@@ -868,6 +879,7 @@ class Comparisons(LabelledPart):
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the class names of both runs, and the index of every document's label in each run."""
         old, new = self._labels.of(earlier), self._labels.of(later)
+        # The two runs may know different classes, so their codes must share one list of names.
         names = list(dict.fromkeys([*old.classes, *new.classes]))
         place = {name: i for i, name in enumerate(names)}
         before, after = (np.array([place[name] for name in found.classes])[found.codes] for found in (old, new))

@@ -169,6 +169,7 @@ class Person:
 
 
 PEOPLE = _table("people", Person, sa.Column("folded_name", sa.String(200), nullable=False, unique=True))
+# Only the hash of a token is stored, so that a backup contains no usable invitation.
 INVITATIONS = sa.Table(
     "invitations",
     METADATA,
@@ -231,6 +232,7 @@ MEMBERS = sa.Table(
     sa.Column("role", sa.String(20), nullable=False),
     _when("since"),
 )
+# One row per content: several collections can share a file.
 FILES = sa.Table(
     "files",
     METADATA,
@@ -324,6 +326,7 @@ class Run:
 
 
 RUNS = _table("runs", Run, sa.UniqueConstraint("project_id", "number"))
+# Tables of a run's result, stored as JSON because pages read them as a whole.
 RUN_TABLES = sa.Table(
     "run_tables",
     METADATA,
@@ -483,6 +486,7 @@ WORDS = _table(
     ),
     key=("number",),
 )
+# New names of classes and groups; the latest one that is not undone counts.
 CLASS_NAMES = sa.Table(
     "class_names",
     METADATA,
@@ -516,6 +520,7 @@ class Check:
 
 
 CHECKS = _table("checks", Check, sa.Index("ix_checks_run_id", "run_id", "created_at"), joined=("answered",))
+# Documents of a sample in the order of the draw.
 CHECKED = sa.Table(
     "checked",
     METADATA,
@@ -561,6 +566,7 @@ class Job:
         return self.state in ENDED
 
 
+# The first index finds the oldest queued job.
 JOBS = _table(
     "jobs",
     Job,

@@ -46,6 +46,7 @@ class Workspace:
         self.folder, self.database_url = folder, url
         self._context = Context(Database(url), folder)
         self._context.db.migrate()
+        # Several parts share these two objects, so that their caches are shared too.
         files, labels = FileStore(folder / "files"), LabelStore(self._context.db, folder / "cache")
         self.files, self._labels = files, labels
         self.people = People(self._context)
@@ -196,6 +197,7 @@ def open_workspace(
     url = _find_url(place, database)
     if not create:
         _require_workspace(place, url)
+    # The folder contains texts and password hashes: only its owner may read it.
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
     return Workspace(place, url)
 
@@ -208,6 +210,7 @@ def _require_workspace(place: Path, url: str) -> None:
         is_there = Path(str(address.database)).is_file()
     if is_there:
         db = Database(url)
+        # An empty database is no workspace.
         is_there = db.revision() is not None
         db.close()
     if not is_there:

@@ -52,6 +52,7 @@ class _Listener:
         if self.stopping():
             raise Stopped
         now = time.monotonic()
+        # A new phase is always stored, so that people see it immediately.
         if now - self.noted_at < _TELL and event["phase"] == self.phase:
             return
         if event["phase"] != self.phase:
@@ -102,6 +103,7 @@ def do_job(workspace: Workspace, job: Job, stopping: Callable[[], bool] = lambda
         # Messages must not reveal where the workspace is stored.
         sentence = str(error).replace(str(workspace.folder), "the workspace")
         job = workspace.jobs.fail(job.id, sentence, error.code)
+    # People can solve this with a smaller task, so the sentence says how.
     except MemoryError:
         job = workspace.jobs.fail(
             job.id, "There is not enough memory for this; try fewer or shorter texts.", "too-large"
@@ -185,6 +187,7 @@ def work(workspace: Workspace, *, until_idle: bool = False, stopping: Callable[[
     with FolderLock(workspace.folder / "worker.lock", stopping=stopping) as lock:
         if not lock.held:
             return 0
+        # Each start of the worker removes the remains of uploads that are older than a day.
         workspace.sweep()
         for left in workspace.jobs.recover():
             _log.warning("job %s %s was interrupted; it is %s", left.id, left.kind, left.state)
@@ -266,13 +269,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--parent", type=int, help="end when this process has ended")
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # Alembic reports every start at the level of information.
     logging.getLogger("alembic").setLevel(logging.WARNING)
     stop: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
+        # The handler only notes the signal: the job ends at its next progress report.
         signal.signal(number, lambda given, frame: stop.append(given))
 
     def stopping() -> bool:
         """Return whether a signal has arrived or the parent process has ended."""
+        # A process whose parent has died gets another parent.
         return bool(stop) or options.parent not in (None, os.getppid())
 
     with open_workspace(options.folder, os.environ.get(DATABASE_VARIABLE), create=False) as workspace:

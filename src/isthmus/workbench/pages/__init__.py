@@ -78,6 +78,7 @@ def navigation(access: Access) -> list[tuple[str, list[dict[str, Any]]]]:
 def _link(project: str, part: str, title: str, here: str) -> dict[str, Any]:
     """Return a link with its title, and whether it leads to the present page."""
     address = at("projects", project, *([part] if part else []))
+    # The overview is the beginning of every address, so only its exact address counts as present.
     inside = here == address or (part != "" and here.startswith(address + "/"))
     return {"address": address, "title": title, "here": inside}
 

@@ -10,6 +10,7 @@ from isthmus.workbench import api, service
 from isthmus.workbench.context import Bench, BenchNow, Field, Person, WorkspaceOwner, go, page
 from isthmus.workbench.service import TooManyTries, require_accounts
 
+# Scripts use the JSON interface, so the schema leaves out all pages.
 router = APIRouter(include_in_schema=False)
 
 
@@ -31,6 +32,7 @@ def safe_next(address: str) -> str:
     >>> safe_next("/projects/1"), safe_next("//evil.example"), safe_next("https://evil.example")
     ('/projects/1', '/projects', '/projects')
     """
+    # Browsers read "//" and "/\\" as the beginning of another host.
     is_local = address.startswith("/") and not address.startswith(("//", "/\\")) and address.isprintable()
     return address if is_local else "/projects"
 
@@ -78,6 +80,7 @@ def sign_in(request: Request, bench: BenchNow, name: Field = "", password: Field
         trouble = error.detail
         status = 429
     if person is None:
+        # The name is shown again, the password is not.
         return page(request, "sign_in", status=status, trouble=trouble, name=name, next=safe_next(next))
     return enter(request, person, safe_next(next))
 
@@ -103,6 +106,7 @@ def join(request: Request, bench: BenchNow, token: str, name: Field = "", passwo
     """Create the account of an invited person and sign in."""
     require_accounts(bench)
     try:
+        # A new account is signed in without asking for the password again.
         return enter(request, service.join(request, token, name, password))
     except IsthmusError as error:
         return page(request, "join", status=422, trouble=str(error), name=name)
@@ -133,6 +137,7 @@ def people_page(request: Request, bench: Bench, person: Person, *, token: str = 
         Name of a person who gets a new password.
     """
     place = "join" if invited else "password"
+    # The link has the address under which the owner reached the server.
     link = f"{request.url.scheme}://{request.url.netloc}/{place}/{token}" if token else None
     facts = {"people": bench.workspace.people.list(), "projects": bench.projects_of(person)}
     return page(request, "people", link=link, invited=invited, reset=reset, **facts)

@@ -24,6 +24,7 @@ def collections(access: Viewer):
         access,
         "data",
         collections=rows,
+        # The first file is usually the source, the second one the target.
         suggested="target" if any(row.kind == "source" for row in rows) else "source",
         limit=access.bench.settings.max_upload,
         run=access.workspace.runs.latest(access.project.id),
@@ -89,6 +90,7 @@ def collection_page(access: Access, id: str, *, sheet: str | None = None, troubl
         chosen = preview["guesses"]
     facts = docs.facts or {}
     classes = facts.get("classes") or {}
+    # The largest class has the longest bar.
     most = max(classes.values(), default=1)
     findings = (facts or preview).get("findings") or []
     return project_page(
@@ -140,6 +142,7 @@ def next_step(access: Access) -> dict[str, str]:
 def reading(access: Viewer, collection: str):
     """Reload the page when the file has been read; the page requests this repeatedly."""
     if find_collection(access, collection).state == "reading":
+        # htmx changes nothing on the page after this status.
         return Response(status_code=204)
     return Response(status_code=200, headers={"HX-Refresh": "true"})
 
@@ -159,6 +162,7 @@ def mapping(
             access, collection, text=text or [], label=label or None, id_column=id_column or None, sheet=sheet or None
         )
     except IsthmusError as error:
+        # A missing file is a missing page; other errors are shown on this page.
         if error.code == "not-found":
             raise
         return collection_page(access, collection, trouble=str(error))

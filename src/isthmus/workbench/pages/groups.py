@@ -20,6 +20,7 @@ def groups(access: Viewer, run: str = "", within: str = "", clusters: api.Cluste
     """Show the groups of a run that fit no class."""
     found = chosen_run(access, run)
     subtopics = None
+    # As in the JSON interface, only reviewers may split a class, because it loads the saved result.
     if found is not None and within and access.may("reviewer"):
         subtopics = service.split_class(access, found.id, within, clusters)
     return project_page(
@@ -70,6 +71,7 @@ def make_class_of_subtopic(
     clusters: Annotated[int | None, Form(ge=2, le=20)] = None,
 ):
     """Turn a subtopic into a class."""
+    # The page names one subtopic at a time.
     service.name_subtopics(access, run, within, clusters, {number: name})
     return back(access, run)
 
@@ -123,6 +125,7 @@ def touched_facts(access: Access, word: str) -> dict[str, Any]:
     run = latest_run(access)
     touched = access.workspace.words.touches(access.project.id, word) if word.strip() else None
     if touched is not None:
+        # The most frequent label has the longest bar.
         most = max(touched["labels"].values(), default=1)
         labels = [{"label": label, "n": n, "share": n / most} for label, n in touched["labels"].items()]
         touched = {**touched, "labels": labels}

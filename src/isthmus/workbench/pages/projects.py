@@ -70,9 +70,11 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
     members = workspace.projects.members(access.project.id)
     inside = {row.person for row in members}
     owner = access.may("owner") and access.bench.settings.accounts
+    # Only owners of the project may see who else has an account.
     others = workspace.people.list() if owner else []
     numbers = shown_tally(access, run) if run else None
     hero = workspace.runs.table(run.id, "hero") if run else None
+    # A measured accuracy replaces the advice that follows from an expected one.
     found = measured(access, run) if run else None
     advice = (hero or {}).get("next") or ""
     at_random = not found and "drawn at random" in advice
@@ -166,6 +168,7 @@ def steps(access: Access, run: Any | None, answers: int, *, check_first: bool = 
     """
     workspace, project = access.workspace, access.project.id
     ready = [row.kind for row in workspace.collections.list(project) if row.state == "ready"]
+    # A run needs no source if its classes are named.
     data = "target" in ready and ("source" in ready or run is not None)
     checked = run is not None and any(check.answered for check in workspace.checks.list(run.id))
     rows = [
@@ -265,6 +268,7 @@ def readable_details(access: Access, events: list[Any], people: dict[str, str]) 
     for kind in ("label", "diagnose"):
         named |= {row.id: f"run {row.number}" for row in workspace.runs.list(access.project.id, kind=kind)}
     named |= {row.id: row.name for row in workspace.collections.list(access.project.id)}
+    # Only unknown ids are looked up, because documents are many.
     subjects = [row.subject for row in events if _ID.fullmatch(row.subject) and row.subject not in named]
     documents = {row.id: row.name for row in workspace.documents.many(subjects)}
     lines = []
@@ -272,6 +276,7 @@ def readable_details(access: Access, events: list[Any], people: dict[str, str]) 
         parts = [f"document: {documents[row.subject]}"] if row.subject in documents else []
         for key, value in row.detail.items():
             shown = named.get(value, value) if isinstance(value, str) else value
+            # Only the size of a file is in bytes; that of a sample is a number of documents.
             shown = in_bytes(value) if key == "size" and row.kind != "sample drawn" else shown
             is_hash = isinstance(shown, str) and _ID.fullmatch(shown)  # an id without a known name tells people nothing
             if value is not None and key not in _HIDDEN and not is_hash:

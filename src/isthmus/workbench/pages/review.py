@@ -40,6 +40,7 @@ def desk_facts(access: Access, run: Any | None, document: str | None = None, jus
     workspace = access.workspace
     if document:
         shown = workspace.runs.prediction(run.id, document)
+    # Only reviewers lease documents; a viewer sees the first document without a lease.
     elif access.may("reviewer"):
         shown = next(iter(workspace.queue.next(run.id, access.by)), None)
     else:
@@ -231,6 +232,7 @@ def checks(access: Viewer, run: str = "", check: str = ""):
     """Show the samples of a run."""
     chosen, found = find_check(access, check) if check else (None, chosen_run(access, run))
     samples = whole_samples(access, found) if found else []
+    # Without a chosen sample, show the latest.
     chosen = chosen or next(iter(samples), None)
     facts: dict[str, Any] = {"run": found, "check": None, "checks": samples}
     if chosen is not None:
@@ -257,6 +259,7 @@ def answer_check(
     access: Reviewer, check: str, document: Field = "", label: Field = "", other: Field = "", token: Field = ""
 ):
     """Answer the shown document of a sample and show the next one."""
+    # A new class comes from the text field, a known one from its button.
     label = label or other
     found, run = answer_sample(access, check, document, label, token)
     facts = sample_facts(access, found, run, just=f"Answered: {label}.")

@@ -98,8 +98,10 @@ def start(
         "use_answers": bool(answers),
         "use_words": bool(words),
         "vectors": bool(vectors),
+        # An empty form means no extra texts, not all of them.
         "extras": extra or [],
     }
+    # With named classes, no source is a choice; otherwise it means all sources.
     if source or options.get("classes"):
         parameters["sources"] = source or []
     if target:
@@ -182,6 +184,7 @@ def time_left(progress: dict[str, Any], now: datetime) -> str:
         return ""
     elapsed = (now - datetime.fromisoformat(since)).total_seconds()
     seconds = elapsed * max(0, total - done) / done
+    # The first seconds of a step include its preparation.
     if elapsed < _LEAST_ELAPSED:
         return ""
     return f"about {spell_time(seconds)} left in this step"
@@ -192,6 +195,7 @@ def progress(access: Viewer, run: str):
     """Return the progress of a run; the page requests this repeatedly."""
     found = find_run(access, run)
     if found.state == "done":
+        # The result is another page, so the whole page loads again.
         return Response(status_code=200, headers={"HX-Refresh": "true"})
     return part(access, "progress", fragment=True, **progress_facts(access, found))
 
@@ -337,6 +341,7 @@ def flow_table(found: dict[str, Any]) -> list[dict[str, Any]]:
                     "label": other["class"],
                     "same": row["class"] == other["class"],
                     "n": (n := flows.get((row["class"], other["class"]), 0)),
+                    # Three tints, from rare to frequent.
                     "heat": 1 + min(2, 3 * n // (most + 1)) if n else 0,
                 }
                 for other in found["classes"]
@@ -355,6 +360,7 @@ def compare(
     runs = done_runs(access)
     facts: dict[str, Any] = {"runs": runs, "trouble": ""}
     if len(runs) >= 2:
+        # The latest run is compared with the one before it.
         second = find_run(access, b) if b else runs[0]
         first = find_run(access, a) if a else next(row for row in runs if row.id != second.id)
         facts |= {"a": first, "b": second, "before": before, "after_label": after_label}
