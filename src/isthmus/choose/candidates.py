@@ -41,15 +41,16 @@ from isthmus.features.vectorizer import TextVectorizer
 from isthmus.methods import METHODS
 from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 
-# name of the baseline: logistic regression trained on the source only
+# Name of the baseline: logistic regression trained on the source only.
 YARDSTICK = "logistic"
-CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")  # methods that are always tried
+# Methods that need no further input. String kernels are left out of large collections.
+CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
 WITH_WORDS = "dual-manifold"  # method that is tried if there are labelled words
 WITH_VECTORS = "vectors"  # method that is tried if there are text vectors
 LABELLER = "labeller"  # name of the caller's own labelling function
 SLOW = ("cocc", "strings", WITH_WORDS, "self-training")  # slowest methods, which start first
 NEGATION = 3  # words; a labelled word has the opposite meaning this close after a negation
-# documents; in larger collections the string kernels run before all other methods, because of their memory
+# Documents; in larger collections the string kernels run before all other methods, because of their memory.
 LARGE = 12_000
 MOST_STRINGS = 60_000  # documents; with more, string kernels take minutes
 MOST_CHARACTERS = 30_000_000  # characters; with more, string kernels take minutes
@@ -460,7 +461,7 @@ def _find_general_lexicon(texts: TransferTexts, options: Mapping) -> FittedLexic
     found = find_lexicon(texts.known_texts, texts.known_labels, options["language"])
     if found is None:
         return None
-    # most words of a general lexicon occur in no text, and the caller did not choose them
+    # Most words of a general lexicon occur in no text, and the caller did not choose them.
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".* labelled words occur in no", category=IsthmusWarning)
         lexicon = fit_lexicon(texts, found.word_labels, options)

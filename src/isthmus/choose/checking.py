@@ -506,7 +506,7 @@ def _lines(found: LabelCheck) -> list[str]:
     meant = find_new_classes(found.new_classes, list(right))
     for row in found.shares:
         said = []
-        # proportions among the most confident documents do not describe all documents
+        # Proportions among the most confident documents do not describe all documents.
         if found.among is None:
             ends = f"({row['low']:.2f} to {row['high']:.2f})"
             said.append(f"share {row['estimate']:.2f} {ends}, {row['labels']:.2f} by the labels")

@@ -31,7 +31,7 @@ STEPS = (25, 50, 100, 150, 200, 400)  # numbers of additional documents in a for
 LOOK = 100  # documents to read at random if no label is marked for review
 _FRAMES = 8  # frames that are compared for the next draw
 _POINTS = 1_000  # documents at which the confidences are sampled
-_EDGE = 1e-4  # smallest distance of a confidence from 0 and 1
+_EDGE = 1e-4  # smallest distance of a confidence from 0 and 1, so that its log-odds are finite
 _LONGEST = 2_000  # characters of a text that an annotator reads before the decision
 
 
@@ -373,7 +373,7 @@ def best_set(belief: Belief, budget: float, sizes: np.ndarray, reading: int, lev
     n = np.minimum(reading, sizes)
     wrong = np.arange(int(np.ceil(budget * n.max())) + 2)[:, None]
     holds = (wrong <= n) & (budget_evidence(np.minimum(wrong, n), n, sizes, budget) >= -np.log(1 - level))
-    tolerated = holds.sum(axis=0) - 1  # −1 if even no wrong label would not suffice
+    tolerated = holds.sum(axis=0) - 1  # −1 if the set would not pass even without a wrong label
     at_most = np.where(tolerated < 0, 0.0, bdtr(np.maximum(tolerated, 0), n, belief.errors(sizes)))
     chances = belief.weights @ at_most
     return int(sizes[np.argmax(sizes * chances)])
@@ -479,7 +479,7 @@ def draw_to_decide(
     passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
     frame, _ = wider_frame(belief.after(confidence[rows], right), ladder, budget, reading, n, passed)
     wider = drawn[rank[drawn] < frame][: len(rows) + n]
-    # the rows were drawn in another order, so no wider frame would complete them to a random sample
+    # The rows were drawn in another order, so no wider frame would complete them to a random sample.
     if not np.isin(rows, wider).all():
         frame, wider = among, drawn[rank[drawn] < among]
     return np.r_[rows, wider[~np.isin(wider, rows)][:n]], frame

@@ -1,4 +1,7 @@
-"""Find a general lexicon whose words can serve as labelled words, because the classes are verdicts."""
+"""Find a general lexicon whose words can serve as labelled words, because the classes are verdicts.
+
+Verdicts are classes that are ordered from bad to good, such as "negative" and "positive".
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class FoundLexicon:
 
     lexicon: Lexicon
     polarity: dict[Any, float]  # class to valence
-    # share of pairs of documents with opposite classes in the right order; None: too few documents
+    # Share of pairs of documents with opposite classes in the right order; None: too few documents.
     agreement: float | None
     by_name: bool  # whether the names of the classes show that they are verdicts
 

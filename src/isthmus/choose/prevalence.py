@@ -27,7 +27,7 @@ from isthmus.exceptions import UsageError
 REACH = 0.525
 FEWEST = 30  # answered documents drawn at random, from which they correct the proportions
 ROWS = 40  # values, or periods, that have a row of their own; others share one row
-# name of empty cells
+# Name of empty cells.
 BLANK = "(blank)"
 _DATED = 0.9  # share of the filled cells that must be dates for a column of dates
 # From fine to coarse. The first unit that gives at most ROWS periods is used.
@@ -47,7 +47,7 @@ class ShareFacts:
     labels: np.ndarray
     probabilities: np.ndarray  # calibrated: the largest is the confidence
     confidence: np.ndarray  # lower for a document that may belong to no class (new groups)
-    # without it, proportions have no interval unless documents were drawn at random
+    # Without it, proportions have no interval unless documents were drawn at random.
     expected: AccuracyEstimate | None = None
     known: Mapping[int, Any] = field(default_factory=dict)  # documents whose class an annotator gave
     drawn: Sequence[int] = ()  # known documents that were drawn at random

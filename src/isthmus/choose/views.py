@@ -115,7 +115,7 @@ class Ridge:
     """Ridge regression on fixed rows, for many sets of labels."""
 
     rows: np.ndarray
-    # unit rows after centring
+    # Unit rows after centring.
     solved: np.ndarray  # (RᵀR + λI)⁻¹Rᵀ
     leverage: np.ndarray
 

@@ -11,8 +11,8 @@ import numpy as np
 from isthmus._math.confidence import clipped_logit
 from isthmus.choose.evidence import DRAWS, Evidence
 
-# half-width of a range of agreement around the source's own accuracy; agreement counts fully above the range and not at
-# all below it
+# Half-width of a range of agreement around the source's own accuracy; agreement counts fully above the range and not at
+# all below it.
 _COMPANY = 0.1
 
 

@@ -17,7 +17,7 @@ RATE = 0.9  # probability that an interval contains the true value
 FEWEST = 30  # answers drawn at random, from which they alone determine the estimate
 BANDS = 5  # bands of confidence for answers that were not drawn at random
 BELIEF = 5.0  # answers; weight of a band's mean confidence in the band's accuracy
-# standard error of answers of any kind in addition to the sampling error; fitted as docs/measured/listen.md describes
+# Standard error of answers of any kind in addition to the sampling error; fitted as docs/measured/listen.md describes.
 OFF = 0.02
 HALF = 25.0  # answers at which the curve log(1 + n / HALF) has risen by log 2
 

@@ -17,7 +17,7 @@ from isthmus.corpus.decode import shown_name
 RANDOM, ASKED, PICKED, GROUP = "random", "asked", "picked", "group"
 READ = (RANDOM, ASKED, PICKED)  # ways in which documents come to be read; documents of a group got its class unread
 DRAWN = (*READ, GROUP)
-# names of the fields of one answer, and of the lists of all answers
+# Names of the fields of one answer, and of the lists of all answers.
 _COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "batch": "batch"}
 
 
@@ -196,7 +196,7 @@ class Answers:
         found = [entry for entry in self.entries if entry["batch"] != batch]
         earlier = [entry for entry in self.replaced if entry["batch"] != batch]
         held = {entry["row"] for entry in found}
-        # the latest earlier answer to each document
+        # The latest earlier answer to each document.
         back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}
         log = [entry for entry in self.word_log if entry[2] != batch]
         logged = {word for word, _, _ in self.word_log}

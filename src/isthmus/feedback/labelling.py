@@ -98,7 +98,7 @@ class Learned:
                 lines.append(f"new class: {name}; answers to documents drawn at random will tell how common it is")
         for name in dict.fromkeys([*self.before, *self.after]):
             lines.append(f"  {name}: {self.before.get(name, 0):,} before, {self.after.get(name, 0):,} now")
-        # the answers so far cannot show the effect of answers about new classes
+        # The answers so far cannot show the effect of answers about new classes.
         if self.outlook is not None and not self.new_classes:
             lines.append(str(Outlook(*(self.outlook[name] for name in ("answers", "gain", "margin")))))
         return "\n".join(lines)

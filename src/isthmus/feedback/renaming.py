@@ -160,7 +160,7 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
         opinions=_merge_opinions(untaught.opinions, untaught.classes, names),
         vote=None,
         novel=_rename_nearest(untaught.novel, names),
-        # the warning that all documents need review may no longer be true
+        # The warning that all documents need review may no longer be true.
         warnings=[row for row in untaught.warnings if row["topic"] != "review" or needs_review.all()],
         descriptions=_rename_descriptions(untaught.descriptions, names),
         checked=None,

@@ -12,17 +12,17 @@ from scipy.special import softmax
 
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
-# weights of a labelled source document, of an answer, and of any other document
+# Weights of a labelled source document, of an answer, and of any other document.
 SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0
 POWER = 1.5  # power that sharpens the probabilities of other documents before training
-# penalty of the ridge
+# Penalty of the ridge.
 STRENGTH = 1 / 3
 STEPS = 40  # iterations of L-BFGS: the targets are guesses, so a closer fit is useless
 BY_WORDS = 0.8  # largest weight of the self-trained classifier in the result
 FEWEST = 10  # answers up to which its weight is 0
-# value of the column for the class proportions; large, so that the ridge hardly penalises its coefficients
+# Value of the column for the class proportions; large, so that the ridge hardly penalises its coefficients.
 CONSTANT = 3.0
-# range of the power that calibrates the classifier
+# Range of the power that calibrates the classifier.
 _POWERS = (0.1, 10.0)
 
 

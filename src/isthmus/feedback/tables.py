@@ -20,7 +20,7 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import DRAWN, PICKED, Answers
 from isthmus.feedback.labelling import Labelling
 
-# column of the answers
+# Column of the answers.
 TRUTH = "true_label"
 
 

@@ -47,7 +47,7 @@ from isthmus.feedback.views import DocumentViews
 from isthmus.feedback.whole import NO_GROUPS, SETTLES, WholeGroups, whole_groups
 
 MORE = 50  # answers in the forecast
-# answers; with fewer, there is no forecast
+# Answers; with fewer, there is no forecast.
 FEWEST_FOR_OUTLOOK = 20
 # Attributes that teaching changes and undoing restores, in addition to model and probabilities.
 BEFORE = (
@@ -301,7 +301,7 @@ class AnswerFit:
     places: np.ndarray  # answered documents, in the order of training
     codes: np.ndarray  # their answers
     at_random: np.ndarray  # whether they were drawn at random
-    # weighted answers about documents that no person decided, by the model's classes
+    # Weighted answers about documents that no person decided, by the model's classes.
     weighed: WeighedAnswers | None = None
 
     @property
@@ -453,12 +453,12 @@ def account(
         confidence[~answered & ~in_group],
         len(answered) - len(whole.documents),
         in_groups=confidence[in_group],
-        # a document with a class that answers introduced is no longer in a group
+        # A document with a class that answers introduced is no longer in a group.
         answered_in_groups=(from_group & (said < fit.vote.shape[1]))[read],
     )
     if len(whole.documents):
         expected = whole.joined_to(expected, len(answered))
-    # too few answers for a forecast, or no need for more answers
+    # Too few answers for a forecast, or no need for more answers.
     if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():
         return expected, None
     hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)

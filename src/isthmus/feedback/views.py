@@ -19,7 +19,7 @@ from isthmus.features.vectorizer import TextVectorizer
 FLOOR = 1e-3  # probability; no method can veto a class by excluding it
 # Prior variance of a coefficient, by view. Fitted on the development tasks; docs/measured/listen.md describes the test.
 OPINIONS, MEANING, VECTORS, WORDS, CONSTANT = 0.05, 2.0, 2.0, 2.0, 0.25
-# dimensions of the latent semantic analysis
+# Dimensions of the latent semantic analysis.
 N_COMPONENTS = 100
 # Words and vectors of the texts on which views were fitted, for the lifetime of the views. Every round of teaching
 # needs them, and a saved file need not contain them.

@@ -42,7 +42,7 @@ def log_weights(X: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarr
     ndarray of shape (n_classes, n_words)
     """
     sums = group_sums(X, codes, n_classes) + _SMOOTHING  # classes × words: small and dense
-    # texts that consist of punctuation only have no words to add
+    # Texts that consist of punctuation only have no words to add.
     total = np.maximum(sums.sum(axis=1, keepdims=True), _SMOOTHING)
     return np.log(sums) - np.log(total)
 

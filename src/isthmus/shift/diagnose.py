@@ -34,10 +34,10 @@ _NOT_IN_SOURCE = "the source's own labels cannot be told apart by their words"
 _NOT_IN_TARGET = "what tells the classes apart is not in the target"
 SEVERITIES = ("fine", "worth a look", "caution", "do not transfer")
 _BY_WORDS = ("vocabulary", "what carries over")  # topics that depend on words only
-# rows of each table in the result
+# Rows of each table in the result.
 _TABLE_ROWS = 50
 _SAMPLE = 2_000  # documents sampled from each side for the search for groups that fit no class
-# steps that the progress bar shows
+# Steps that the progress bar shows.
 _STEPS = 6
 
 

@@ -23,7 +23,7 @@ FOLDS = 5  # folds of the out-of-fold probabilities
 FEWEST = 5  # documents; labels of classes with fewer are not judged
 SUREST = 0.1  # share of the documents predicted as a class, most confident first, from which the noise is estimated
 _WORDS = 5  # words listed for a class
-# iterations of the logistic regression at most
+# Iterations of the logistic regression at most.
 _ITERATIONS = 200
 _CONFIDENCE = 0.9  # probability that the interval covers the true value, as for the expected accuracy
 

@@ -14,7 +14,7 @@ from isthmus._math.content import mixed_bits
 RUN = 8  # words; two authors hardly ever write the same eight words in a row by chance
 SHARE = 0.5  # share of a document's runs that must occur in the other document
 BOILERPLATE = 50  # source documents; a run in more of them is a form or a signature, not a copy
-# odd multiplier of the polynomial hash (2^64 divided by the golden ratio)
+# Odd multiplier of the polynomial hash (2^64 divided by the golden ratio).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -34,9 +34,9 @@ THINNABLE = 30  # target documents; in fewer, most words of the source are missi
 SMALL_CLASS = 10  # documents; smaller classes are reported
 MOVED_SHARE = 0.15  # difference of a class's proportion between source and target that is reported
 DUPLICATES = 0.05  # share of target documents that repeat a source document, from which the severity is 1
-# proportions of wrong source labels: the estimate from which severity is 1, the low end from which it is 2
+# Proportions of wrong source labels: the estimate from which severity is 1, the low end from which it is 2.
 NOISY, VERY_NOISY = 0.05, 0.1
-# adjusted Rand index of clusters and labels, from which labels are topics and below which they are not
+# Adjusted Rand index of clusters and labels, from which labels are topics and below which they are not.
 TOPICAL, NOT_TOPICAL = 0.3, 0.05
 _SHOWN = 8  # words listed in a sentence
 
@@ -597,7 +597,7 @@ def two_languages(
         return None
     source = guess_languages(source_texts, in_order=in_order)
     target = guess_languages(target_texts, in_order=in_order)
-    # languages of a few quotations are not languages of the source
+    # Languages of a few quotations are not languages of the source.
     known = {name for name, share in source.items() if share >= 0.05}
     for group in _NEIGHBOURS:
         if group & known:

@@ -26,7 +26,7 @@ from isthmus.shift.vocabulary import sample_filled
 class Matchability:
     """How clearly groups and clusters match each other, from 0 to 1 for similarities that are not negative."""
 
-    # mean difference between the best and the second-best similarity, over target clusters and over source groups
+    # Mean difference between the best and the second-best similarity, over target clusters and over source groups.
     target_side: float
     source_side: float
 

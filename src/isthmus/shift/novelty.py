@@ -92,10 +92,10 @@ class Pair:
     target: np.ndarray
     codes: np.ndarray  # class of each source row
     classes: np.ndarray
-    # class of each target row by a linear classifier, by naive Bayes, and by clustering around the source's classes
+    # Class of each target row by a linear classifier, by naive Bayes, and by clustering around the source's classes.
     plain_codes: np.ndarray
     matched: float  # mean cosine between the clusters and their classes: 1 the same direction, 0 unrelated
-    # similarity of each target row to its nearest source rows of each class, the nearest first
+    # Similarity of each target row to its nearest source rows of each class, the nearest first.
     nearest: np.ndarray
 
     @property
@@ -148,7 +148,7 @@ class Novelty:
 
     groups: list[NovelGroup]  # reported groups
     membership: np.ndarray = field(repr=False)  # per target row the index of its group, −1 for none
-    # figures of the strongest candidate group; empty if there was no search
+    # Figures of the strongest candidate group; empty if there was no search.
     facts: dict[str, float] = field(default_factory=dict)
     learner: LinearSVC | None = field(default=None, repr=False)  # assigns more rows to groups, see :meth:`assign`
     n_classes: int = 0
@@ -624,7 +624,7 @@ def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES)
 class LeftOut:
     """Figures of known classes in the target after they are left out of the source: medians over classes."""
 
-    # fit of their documents to their own centre minus the fit to other classes; 0 if no class is found
+    # Fit of their documents to their own centre minus the fit to other classes; 0 if no class is found.
     distance: float = 0.0
     mixed: float = 0.0  # purity of their documents' source neighbours minus the purity of all others
 

@@ -13,8 +13,8 @@ MOVED = 0.25  # total variation distance from the source's shares from which the
 # without artificial label shift by ``isthmus bench tune trust``.
 FOLLOW = 0.2  # total variation distance from the source, by labels and by probabilities
 SAME_WAY = 0.88  # cosine between the changes of the proportions by the labels and by the estimate
-# largest ratio of a class's proportion to that in the source; a class with hardly any source documents could otherwise
-# explain every text
+# Largest ratio of a class's proportion to that in the source; a class with hardly any source documents could otherwise
+# explain every text.
 GROWTH = 18.0
 CAUTION = 0.2  # weight of the source's proportions in the estimate for the correction, as a share of the documents
 _FLOOR = 1e-3  # smallest probability and smallest proportion
@@ -32,7 +32,7 @@ class ShareShift:
     by_labels: np.ndarray
     by_probabilities: np.ndarray
     by_likelihood: np.ndarray
-    # like by_likelihood, with the source's proportions as a fifth of the documents; used to correct the labels
+    # Like by_likelihood, with the source's proportions as a fifth of the documents; used to correct the labels.
     cautious: np.ndarray
 
     @property

@@ -18,7 +18,7 @@ class CrossSimilarity:
 
     pivots: np.ndarray  # columns of the words that both domains contain
     weights: np.ndarray  # pivot weights; all 1 if weighting is off
-    # distribution of each non-pivot word over the pivots in that domain; None if projection is off
+    # Distribution of each non-pivot word over the pivots in that domain; None if projection is off.
     source_projection: sp.csr_matrix | None = None
     target_projection: sp.csr_matrix | None = None
     contexts: Contexts | None = None  # counts from which weights and projections were computed

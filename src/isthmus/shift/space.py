@@ -195,7 +195,7 @@ def _main_directions(vectors: np.ndarray, size: int) -> np.ndarray:
     _, directions = np.linalg.eigh(centred.T @ centred)
     places = np.zeros((len(vectors), size))
     found = (centred @ directions[:, ::-1])[:, :size]
-    # the sign of an eigenvector is arbitrary; fix it by the skewness
+    # The sign of an eigenvector is arbitrary; fix it by the skewness.
     signs = np.where(np.sum(found**3, axis=0) < 0, -1.0, 1.0)
     places[:, : found.shape[1]] = found * signs
     return places

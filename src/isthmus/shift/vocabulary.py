@@ -108,7 +108,7 @@ def _merge(
         found = analyzer.look_up([written[i] for i in used], language)
         kept = [(int(i), term) for i in used if (term := _one_term(found[written[i]], written[i])) is not None]
         for i, term in kept:
-            # the most frequent form; of two equally frequent forms, the alphabetically first
+            # The most frequent form; of two equally frequent forms, the alphabetically first.
             form = (-int(uses[i]), written[i])
             if term not in best or form < best[term]:
                 best[term] = form
@@ -205,7 +205,7 @@ def word_divergence(
 
 FEWEST = 20  # documents per side; with fewer, a held-out error is meaningless
 LARGEST = 3_000  # documents per side; more change only the third digit, so larger sides are sampled
-# folds of the cross-validation
+# Folds of the cross-validation.
 _FOLDS = 5
 
 

@@ -12,7 +12,7 @@ from isthmus.choose.model import LexiconMember
 from isthmus.choose.stages.apply import LEXICON, Lexicon, match_columns
 
 _FLOOR = 1e-3  # smallest probability before the logarithm
-# distances between two classes that are tried, in standard deviations of a score
+# Distances between two classes that are tried, in standard deviations of a score.
 _DISTANCES = np.linspace(0.0, 4.0, 401)
 
 
@@ -124,7 +124,7 @@ def weigh_lexicon(
     own = own[has_words]
     lexicon_proba = lexicon_proba[has_words]
     shares = np.bincount(own.argmax(axis=1), minlength=n_classes) / len(own)
-    # variance of a class indicator: by how much distances between classes increase the variance of a score
+    # Variance of a class indicator: by how much distances between classes increase the variance of a score.
     between = float(np.mean(shares * (1 - shares)))
     scores = [_centred_logs(rows) for rows in (own, lexicon_proba)]
     likeness = _cosine(*(rows - rows.mean(axis=0) for rows in scores))
