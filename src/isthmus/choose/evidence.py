@@ -369,7 +369,7 @@ class WordView(JudgedView):
         self.source_labels = source_labels
         codes = np.unique(source_labels, return_inverse=True)[1]
         counts = np.bincount(codes)
-        # Out-of-fold decisions. The comparison of the vote with source-only and the stage of labelled words use them, too.
+        # Out-of-fold decisions; the comparison of the vote with source-only and the labelled words use them, too.
         self.source_decisions: np.ndarray | None = None
         if len(counts) > 1 and counts.min() >= FOLDS:
             self.source_decisions = held_out_decisions(self.source_rows, codes)
