@@ -3,7 +3,7 @@
 A linear classifier on tf-idf rows answers two questions about any set of labels:
 
 * *Learnability*: a classifier is trained on one part of the labelled target. How much of the labels does it repeat on
-the rest? Labels that follow the classes should be about as learnable in the target as the true labels in the source.
+the rest? Labels that follow the classes should be about as learnable as the true labels in the source.
 Much less learnable labels are noisy. Much more learnable labels follow another, easier division of the target (for
 example its subjects instead of its verdicts).
 * *Reverse accuracy*: a classifier is trained on the labelled target. How well does it label the source? (Reverse

@@ -331,8 +331,8 @@ def make_ladder(belief: Belief, budget: float, level: float = CONFIDENCE_LEVEL) 
 
     Half of the error probability belongs to the set with the largest expected number of passing labels
     (:func:`best_set`). A quarter belongs to the smallest set, which has half this size. The last quarter is divided
-    among sets of two times, four times … this size, up to all documents, in case the labels are much better than
-    expected.
+    among sets of two times, four times … this size, up to all documents. They serve the case that the labels are much
+    better than expected.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from isthmus.exceptions import UsageError
 # Largest error of a proportion, relative to the share of mistakes that would affect the class if the accuracy were the
 # low end of its interval. Nine of ten errors on development pairs are smaller (``isthmus bench trust --study shares``).
 REACH = 0.525
-FEWEST = 30  # answered documents drawn at random, from which they correct the proportions
+FEWEST = 30  # answered documents drawn at random; from this number on, they correct the proportions
 ROWS = 40  # values, or periods, that have a row of their own; others share one row
 # Name of empty cells.
 BLANK = "(blank)"

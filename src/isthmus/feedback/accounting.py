@@ -14,7 +14,7 @@ from isthmus.feedback.softmax_ridge import fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
 RATE = 0.9  # probability that an interval contains the true value
-FEWEST = 30  # answers drawn at random, from which they alone determine the estimate
+FEWEST = 30  # answers drawn at random; from this number on, only these determine the estimate
 BANDS = 5  # bands of confidence for answers that were not drawn at random
 BELIEF = 5.0  # answers; weight of a band's mean confidence in the band's accuracy
 # Standard error of answers of any kind in addition to the sampling error; fitted as docs/measured/listen.md describes.

@@ -32,9 +32,9 @@ class Answers:
     labels : list
         Their classes.
     drawn : list of str
-        How each document was selected: "random" (by ``sample``; only these estimate the accuracy directly), "asked" (by
-        ``ask``), "picked" (in any other way, for example to correct a suspicious label), or "group" (it got a class
-        with its whole group, unread).
+        How each document was selected. "random": by ``sample``; only these estimate the accuracy directly. "asked": by
+        ``ask``. "picked": in any other way, for example to correct a suspicious label. "group": it got a class with its
+        whole group, unread.
     by : list of str
         Annotator of each answer, '' if not given.
     batch : list of str
@@ -44,7 +44,7 @@ class Answers:
     words : dict
         Labels of words.
     origins : dict of str to str
-        Digest of the folder of each table that was a file, which distinguishes files with the same name.
+        Digest of the path of each table that was a file, which distinguishes files with the same name.
     replaced : list of dict
         Earlier answers to documents that were answered again, oldest first. They become valid again if the later answer
         is undone.

@@ -24,7 +24,7 @@ TRUSTS = (0.4, 1.0)
 STRENGTHS = (1.0, 4.0, 16.0)
 CAUTION = 1.0  # penalty in log-likelihood for every step away from the most careful setting
 _SHARPNESS = (0.2, 5.0)  # range of the sharpness
-# Range of the factor on a new class's share, from documents where the vote is confident to uncertain documents.
+# Range of the factor on a new class's share, from documents with a confident vote to uncertain documents.
 _FACTORS = (0.05, 2.0)
 _MOST_NEW = 0.9  # largest share of all new classes in one document
 _OTHERS = 10  # answers with other classes that are added when the share of a new class is estimated

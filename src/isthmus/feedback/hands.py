@@ -34,7 +34,7 @@ class HandSettings:
     Attributes
     ----------
     drawn_to_one : float
-        Answers of a class; weight of the one-parameter table in the table of an annotator.
+        Weight of the one-parameter table in the table of an annotator, in answers per class.
     prior_right, prior_wrong : float
         Right and wrong answers with which an annotator begins.
     worth : float
@@ -169,7 +169,8 @@ class WeighedAnswers:
     likelihood : ndarray of shape (n_rows, n_classes)
         Probability of the answers given each class.
     hands : list of dict
-        ``hand``, ``answers``, ``measured`` (answers to documents that somebody else decided), ``agreed`` among these,
+        ``hand`` (annotator), ``answers``, ``measured`` (answers to documents that somebody else decided), ``agreed``
+        (right answers among these),
         ``right`` with ``low`` and ``high`` (90%), ``together`` (answers that count as a person's because all annotators
         of the table gave them; they measure nobody), ``unknown`` (answers that name no class).
     worth : ndarray of shape (n_rows,)

@@ -588,7 +588,8 @@ def two_languages(
     Returns
     -------
     tuple of (str, str) or None
-        None if both sides share a language, or if a language is not known.
+        None if at least half of the target is in a language of the source, if a language is not known, or if a side has
+        fewer than three texts.
     """
     if min(len(source_texts), len(target_texts)) < _FEWEST:
         return None

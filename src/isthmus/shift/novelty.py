@@ -762,8 +762,8 @@ def simulate_on_source(
 ) -> dict[str, float] | None:
     """Measure on the source how well the test for new groups works.
 
-    One half of the source serves as the target of the other half, with each class left out in turn (at most the four
-    largest) and with no class left out.
+    One half of the source serves as the target of the other half. The search is run with each class left out in turn
+    (at most the four largest) and with no class left out.
 
     Parameters
     ----------

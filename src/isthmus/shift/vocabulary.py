@@ -215,8 +215,9 @@ def proxy_a_distance(
     """Return 2·(1 − 2ε), where ε is the held-out error of a linear classifier that distinguishes source from target.
 
     The distance is 0 if the classifier finds no difference, and 2 if it recognises the side of every document. The two
-    sides have the same weight, whatever their sizes. If a share λ of the target were foreign and the rest like the
-    source, the best classifier would err on half of the rest, ε = (1 − λ)/2. Half the distance is therefore about the
+    sides have the same weight, whatever their sizes. Suppose that a share λ of the target is foreign and the rest is
+    like the source. The best classifier then errs on half of the rest, ε = (1 − λ)/2. Half the distance is therefore
+    about the
     share of the target that looks foreign.
 
     Parameters

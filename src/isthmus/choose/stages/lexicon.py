@@ -93,8 +93,8 @@ def weigh_lexicon(
 
     Vote and lexicon are modelled as scores with standard deviation one within each class. Their accuracies determine
     the distance between the classes, and their errors have the correlation ``common`` (:func:`shared_errors`). The
-    similarity of both scores over the target then determines the distance between the classes for the lexicon in the
-    target, at most its distance in the source (``lexicon_accuracy``). The result is the weight that a linear
+    similarity of both scores over the target then determines how far apart the classes are for the lexicon there. This
+    distance is at most the distance in the source (``lexicon_accuracy``). The result is the weight that a linear
     discriminant gives to the lexicon's log-odds, relative to its weight without the vote. Documents without a labelled
     word are left out.
 
