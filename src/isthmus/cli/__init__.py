@@ -34,6 +34,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str] | None) -> int:
     """Run the command if its packages are installed, and return the exit code."""
+    # Without these packages, importing the program would fail with a traceback.
     if any(find_spec(name) is None for name in ("rich", "typer")):
         say(_NEEDS_APP)
         return 2
@@ -46,6 +47,7 @@ def _prepare_streams() -> None:
     """Make standard output report lost data, and escape the characters that its encoding lacks."""
     sys.stdout = whole_writes(sys.stdout)
     if hasattr(sys.stdout, "reconfigure"):
+        # A class name in another script must not end the command on an old console.
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
@@ -58,6 +60,7 @@ def _leave(code: int) -> None:
         abandon(sys.stdout)
     except (OSError, ValueError) as error:
         abandon(sys.stdout)
+        # An earlier error is more important than the one about the buffer.
         if code == 0:
             code = 1
             say(f"isthmus: Standard output cannot be written: {getattr(error, 'strerror', error)}. [output-unwritable]")

@@ -37,8 +37,10 @@ class _Commands(Mapping):
 
     def __getitem__(self, name: str) -> Any:
         """Return the command with a name."""
+        # click looks up any name that a user types; Mapping.get turns the KeyError into None.
         if name not in COMMANDS:
             raise KeyError(name)
+        # A program per command: typer then builds only the command that was called.
         program = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
         module = importlib.import_module(f"isthmus.cli.{name}")
         if hasattr(module, "register"):
@@ -127,6 +129,7 @@ def _program(
         typer.Option("--max-unpacked", metavar="SIZE", help="Largest size a compressed file may unpack to (512M)."),
     ] = None,
 ) -> None:
+    # Imported only here, because most calls do not limit the size.
     if max_unpacked is not None:
         from isthmus.corpus.limits import read_size, unpacking_at_most
 
@@ -135,6 +138,7 @@ def _program(
         emit(f"isthmus {isthmus.__version__}")
     elif context.invoked_subcommand is None:
         say(context.get_help())
+        # Without a command, the help is an answer to wrong usage, so it goes to standard error.
         raise typer.Exit(2)
 
 
@@ -166,17 +170,20 @@ def run_command(arguments: list[str] | None = None) -> int:
         return 0
     except IsthmusError as error:
         say(f"isthmus: {one_line(in_flags(str(error)))} [{error.code}]")
+        # Scripts can distinguish a wrong command from unusable data.
         return 2 if isinstance(error, UsageError) else 1
     except OSError as error:
         where = f": {error.filename}" if error.filename else ""
         say(f"isthmus: {one_line(str(error.strerror or error) + where)}; check the name and the place. [file-trouble]")
         return 1
+    # The allocation failed, so there is enough memory left for a sentence.
     except MemoryError:
         say("isthmus: there is not enough memory for this; try fewer or shorter texts and labels. [too-large]")
         return 1
     except Exception as error:
         click_error: Any = error
         # Errors of click are recognised by name and attributes: their class is private to typer.
+        # A group without a command shows its help, which needs no prefix.
         if type(error).__name__ == "NoArgsIsHelpError":
             say(click_error.format_message())
             return 2

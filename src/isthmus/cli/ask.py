@@ -40,6 +40,7 @@ def ask(
     label
     and give the file to isthmus teach --words.
     """
+    # Options that contradict each other are refused before the saved result is read.
     refuse(
         (words and suggest, "--words always comes with suggestions; leave out --suggest."),
         (as_json and output == "-", "--json prints on stdout; name a file for the questions with -o FILE."),
@@ -48,14 +49,17 @@ def ask(
     check_output_is_not_input(output, (result,))
     check_saved_file(result)
     with talking(quiet):
+        # Imported late: refusing wrong options must not wait for numpy.
         from isthmus.api.loading import load
 
         saved = load(result, kind="label")
         table = saved.ask(number, words=words, suggest=suggest)
         column = "label" if words else "true_label"
+        # A workbook offers the classes as a list, which prevents typing errors.
         choices = {column: [str(name) for name in saved.classes]}
         write_table(output, table, force=force, exact=exact, layout=Layout(choices))
     count = len(table[column])
+    # Forecasts exist only for answers about documents.
     forecast = saved.forecast(table) if count and not words else None
     if as_json:
         known = {} if forecast is None else {"forecast": forecast._asdict()}

@@ -31,6 +31,7 @@ def load_benchmarks() -> Any:
     MissingExtraError
         If the benchmarks are not installed.
     """
+    # The first entry is enough: only one distribution provides the benchmarks.
     for entry in entry_points(group=GROUP):
         return importlib.import_module(entry.module)
     raise MissingExtraError(MISSING, code="missing-extra")

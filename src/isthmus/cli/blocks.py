@@ -49,11 +49,13 @@ def in_blocks(request: Request) -> bool:
         True for large files without an option that needs memory.
     """
     files = request.files
+    # Options that runs in blocks do not support keep the files in memory.
     needs_memory = any(not spec.blocks for spec in request.given())
     if needs_memory or len(files) < 2 or "-" in (request.output, *files):
         return False
     if not all(looks_sharded(path) or can_cut(path) for path in files):
         return False
+    # Several tables may not fit into memory, whatever the size of each.
     if any(map(looks_sharded, files)):
         return True
     return all(Path(path).is_file() for path in files) and sum(map(os.path.getsize, files)) > STREAM_BYTES

@@ -92,6 +92,7 @@ class Labelling:
 
         if self.saved is not None:
             return self.saved.may_pass
+        # Tables without new groups lack the column.
         groups = self.table.get("novel_group", [None] * len(self.texts))
         allowed = np.array([not cell_content(cell) for cell in groups], dtype=bool)
         allowed[list(self.given | self.answered)] = False
@@ -144,6 +145,7 @@ def check(
     to_check.csv
     --sample 50 --budget 0.1 -o more.csv.
     """
+    # Comparing annotators is a separate job with its own outcome.
     if by_hand:
         others = (sample, margin, budget, output, target, add, report, save)
         too_much = checked is None or any(option is not None for option in others)
@@ -154,6 +156,7 @@ def check(
         return
     drawing = sample is not None or margin is not None
     going_on = checked is not None and sample is not None and budget is not None
+    # Drawing and checking exclude each other, except when a budget needs more documents.
     two_jobs = drawing == (checked is not None) and not going_on
     two_sizes = margin is not None and (sample or budget) is not None
     on_stdout = output == "-" or (drawing and output is None)
@@ -173,6 +176,7 @@ def check(
     check_outputs("-" if output is None else output, report, force, save, inputs=inputs)
     with talking(quiet):
         labelling = open_labelling(result, text)
+        # Only a saved result can be reported, saved again or completed with the target's columns.
         in_vain = labelling.saved is None and any(path is not None for path in (target, report, save))
         refuse((in_vain, "--target, --report and --save need a RESULT that isthmus label --save wrote."))
         found = None if checked is None else check_answers(labelling, checked, label_column, budget)
@@ -293,6 +297,7 @@ def table_to_write(
 
         table = with_columns(target_table(labelling.saved, target, quiet), added_columns(labelling.saved))
     table = corrected_table(table, found, marked=labelling.saved is not None)
+    # Unwanted columns go last, because correcting the table needs them.
     left_out = set(LabelRequest.options()["add"].choices) - set(add) if add else set()
     return {name: cells for name, cells in table.items() if name not in left_out}
 
@@ -321,6 +326,7 @@ def describe_next(result: str, checked: str, found: LabelCheck, labelling: Label
     passing = found.guarantee
     files = f"{shlex.quote(result)} {shlex.quote(checked)}"
     renamed = label_column != TRUTH
+    # The guarantee decides how many more documents are worth reading.
     if passing is not None and passing.next_step is not None:
         more = passing.next_step
         column = f" --label {shlex.quote(label_column)}" if renamed else ""
@@ -329,6 +335,7 @@ def describe_next(result: str, checked: str, found: LabelCheck, labelling: Label
         return f"Read {more['read']:,} more, and about {more['documents']:,} should pass: {again}"
     if passing is None and found.among is None and labelling.saved is not None:
         new = count_new_answers(found, labelling.saved)
+        # The result has learned these answers, so teaching them again would change nothing.
         if not new:
             return describe_read_on(result, labelling.saved)
         column = f"rename the column {label_column} to {TRUTH}, then run " if renamed else ""
@@ -356,6 +363,7 @@ def count_new_answers(found: LabelCheck, saved: Any) -> int:
     """
     read = saved.known_answers.read
     known = dict(zip(read.rows, read.labels, strict=True))
+    # A changed answer counts as new.
     return sum(known.get(row) != truth for row, truth in zip(found.rows, found.true_labels, strict=True))
 
 
@@ -400,6 +408,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
         If the file is neither, or cannot be checked.
     """
     try:
+        # A table is tried first, because it needs no model code.
         docs = read_collection(path, text=text, label="label")
     except DataError as error:
         if error.code not in ("unknown-format", "unknown-column"):
@@ -422,6 +431,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
             "wrote it, or rename a column of your own.",
             code="bad-check",
         )
+    # A document without a label would count as wrong.
     empty = sum(name is None for name in docs.labels)
     if empty:
         raise DataError(
@@ -473,6 +483,7 @@ def draw(
     if margin is not None:
         n = sample_size(margin, accuracy=labelling.expected, population=population)
     drawn = draw_sample(population, n or 0, seed, texts=[labelling.texts[row] for row in found])
+    # The draw numbers only the labels that a method has given.
     rows = [found[place] for place in drawn.tolist()]
     reached = sample_margin(len(rows), accuracy=labelling.expected, population=population)
     outcome = {"sample": len(rows), "population": population, "margin": round(reached, 4), "seed": seed}
@@ -606,6 +617,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     learned = sum(
         row in labelling.answered and truth is not None for row, truth in zip(rows.tolist(), truths, strict=True)
     )
+    # The labels were corrected by these answers, so checking them against the same answers proves nothing.
     if learned:
         raise DataError(
             f"{learned:,} of the checked documents carry an answer that was learned from (column {ANSWERED!r}), so "
@@ -623,6 +635,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     # Labels that were given before are not part of the checked population, so rows are renumbered.
     place = {row: number for number, row in enumerate(labelling.found)}
     among = read_among(columns.get("among", ()))
+    # A sample for a budget is drawn unevenly by design; any other must be random.
     if among is None:
         check_drawn(columns.get("drawn", [None] * len(docs)), docs.labels)
     needs_confidence = among is not None or budget is not None
@@ -638,6 +651,7 @@ def check_answers(labelling: Labelling, path: str, label: str, budget: float | N
     )
     passing = found.guarantee
     if passing is not None:
+        # Back from numbers of checked labels to rows of the table.
         passes = np.zeros(len(labelling.texts), dtype=bool)
         passes[labelling.found] = passing.passes
         passing = replace(passing, passes=passes)
@@ -680,6 +694,7 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
             f"{path!r} has the columns {', '.join(table)}; document, {label} and by are needed.", code="unknown-column"
         )
     if labelling.saved is not None:
+        # The named column replaces a column with the default name.
         others = {name: cells for name, cells in table.items() if name != TRUTH}
         return labelling.saved.check_hands({**others, TRUTH: table[label]})
     rows, truths = read_sample(table, labelling.texts, labelling.ids, label=label)
@@ -719,6 +734,7 @@ def corrected_table(table: dict[str, list], found: LabelCheck, *, marked: bool =
     if found.guarantee is not None and "needs_review" in table and not marked:
         as_text = any(isinstance(cell, str) for cell in table["needs_review"])
         known = {row for name in (GIVEN, ANSWERED) for row, cell in enumerate(table.get(name, ())) if _is_true(cell)}
+        # Given, answered and checked labels are known, so they need no review.
         known |= set(truths)
         review = [not passes and row not in known for row, passes in enumerate(found.guarantee.passes.tolist())]
         new["needs_review"] = [str(flag) if as_text else flag for flag in review]

@@ -67,6 +67,7 @@ def cluster(request: ClusterRequest) -> None:
     contains everything needed to repeat the run. Several sources are matched with the target one by one, so that their
     groups may differ. Files that are large together, folders of tables and patterns are read in blocks.
     """
+    # Splitting a class of a saved result shares the command but no other option.
     if request.within is not None or request.names:
         split_result(request)
         return
@@ -75,6 +76,7 @@ def cluster(request: ClusterRequest) -> None:
     if large:
         summary, record = cluster_large(request)
     else:
+        # Refuse outputs before minutes of work.
         check_outputs(request.output, request.report, request.force, request.save, inputs=request.files)
         summary, record = cluster_in_memory(request)
     summary["files"] = write_record(request.output, record, summary["files"])
@@ -113,6 +115,7 @@ def split_result(request: ClusterRequest) -> None:
         If the options do not fit.
     """
     request.check()
+    # Every other option would have no effect, so it is refused.
     allowed = ("files", "within", "names", "clusters", "output", "exact", "as_json", "force", "quiet")
     idle = [spec.shown for spec in request.given() if spec.name not in allowed]
     if request.within is None or len(request.files) != 1 or idle:
@@ -158,6 +161,7 @@ def read_subtopic_names(given: Sequence[str]) -> dict[str, str]:
         number, sign, name = pair.partition("=")
         if not sign:
             raise UsageError(f"--name {pair!r}; give the number of a group and the name of its class, as in 1=manners.")
+        # Two names for one group are probably a typing error.
         if number in names:
             raise UsageError(f"--name {pair!r} names a group again that is called {names[number]!r}; give one name.")
         names[number] = name
@@ -213,6 +217,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
         describe(target_docs, "target", request.quiet)
         source_docs, names = (read[0], None) if len(read) == 1 else join_collections(read)
         collections = list(dict.fromkeys(names or ()))
+        # A worksheet with too many rows is refused before the work.
         check_table(request.output, target_docs.table(), added=len(ADDED))
         line.expect(plan_stages("cluster", source_docs, target_docs, report=request.report, save=request.save))
         # Imported here, so that a missing file is reported without delay.
@@ -229,6 +234,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
             random_state=request.seed,
             analyzer=request.analyzer,
             language=request.language,
+            # The library numbers collections from 1; the outcome below names them.
             source_collections=names and [collections.index(name) + 1 for name in names],
             pivots=read_pivots(request.pivots),
         )
@@ -238,6 +244,7 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
     record = _record(request, inputs, result.settings, found)
     summary = summarise(result, source_docs, target_docs, request.output, written)
     if names:
+        # With several sources, a group's name alone would be ambiguous.
         for row, match in zip(summary["clusters"], result.alignment, strict=True):
             row["source"] = None if match.collection is None else collections[match.collection - 1]
     return summary, record
@@ -332,6 +339,7 @@ def read_pivots(given: Sequence[str]) -> dict[str, float]:
     """
     weights = {}
     for pair in given:
+        # The last sign separates the weight, because a word may contain one.
         word, sign, weight = pair.rpartition("=")
         try:
             weights[word] = float(weight)
@@ -368,6 +376,7 @@ def summarise(result, source, target, output: str, written: list[str]) -> dict[s
         for row in result.clusters(top=6, documents=0)
     ]
     matched = {match.group for match in result.alignment if match.group is not None}
+    # Groups that no cluster follows are reported, because users expect all of them.
     groups = sorted({str(label) for label in source.labels if label is not None})
     return {
         "source_documents": len(source),
@@ -398,6 +407,7 @@ def describe_outcome(summary: dict[str, Any]) -> list[str]:
     last = [f"note: {in_flags(summary['guidance_estimate'])}"] if summary.get("source_helps") is False else []
     if summary.get("groups_not_used"):
         last.append(f"source groups without a cluster: {list_columns(summary['groups_not_used'])}")
+    # The largest clusters matter most if not all fit on the screen.
     by_size = sorted(summary["clusters"], key=lambda row: -row["size"])
     return [*fit_lines(list(map(describe_cluster, by_size)), MOST_LINES - 2 - len(last), "in the table"), *last]
 

@@ -133,8 +133,10 @@ def takes_request(request: type[Request], metavar: str, help: str) -> Callable[[
             """Build the request from the options and run the function."""
             run(request(**{key: _as_field(known[key], value) for key, value in given.items()}))
 
+        # Fields without a flag, such as the files, are no options.
         options = [_parameter(spec) for spec in known.values() if spec.flags]
         command.__signature__ = inspect.Signature([files, *options])  # type: ignore[attr-defined]
+        # typer would otherwise also read the annotation of ``given``.
         command.__annotations__ = {}
         command.__doc__ = run.__doc__
         return command
@@ -150,6 +152,7 @@ def _parameter(spec: Option) -> inspect.Parameter:
     kind: Any = list[spec.kind] if spec.many else spec.kind  # type: ignore[name-defined]
     if spec.optional or spec.many:
         kind = kind | None
+    # typer distinguishes a missing option from an empty list only by None.
     default = None if spec.many else spec.default
     return inspect.Parameter(spec.name, _BY_NAME, default=default, annotation=Annotated[kind, _typer_option(spec)])
 
@@ -165,4 +168,5 @@ def _as_field(spec: Option, value: Any) -> Any:
     """Convert a value of typer to the type of the request's field."""
     if not spec.many:
         return value
+    # Requests are immutable, so lists become tuples.
     return tuple(value) if value else spec.default

@@ -51,6 +51,7 @@ def talking(quiet: bool) -> Iterator[ProgressLine]:
     with warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")
+            # Even a quiet command must stop after Ctrl-C.
             with listen(lambda event: stop_if_asked()):
                 yield line
             return
@@ -67,6 +68,7 @@ def talking(quiet: bool) -> Iterator[ProgressLine]:
                 said.add(gist)
                 say(note)
 
+        # catch_warnings restores the former function at the end.
         warnings.showwarning = show
         with listen(line), ticking(line):
             yield line
@@ -101,6 +103,7 @@ def describe(docs: Collection, role: str, quiet: bool) -> None:
         say(f"  {one_line(in_flags(note))}")
     counts = Counter(label for label in docs.labels if label is not None)
     if counts:
+        # At most 12 classes, so that the line stays readable.
         shown = ", ".join(f"{one_line(shorten(name))} {count:,}" for name, count in counts.most_common(12))
         more = f" and {len(counts) - 12} more" if len(counts) > 12 else ""
         missing = sum(label is None for label in docs.labels)
@@ -248,12 +251,14 @@ def run_record_path(output: Path) -> Path:
         Path of the record.
     """
     numbers = (f"{output.name}.run.{number}.json" for number in itertools.count(2))
+    # Several outputs in one folder each keep their own record.
     names = itertools.chain(("run.json", f"{output.name}.run.json"), numbers)
     return next(path for path in (output.parent / name for name in names) if _is_free_or_ours(path, output.name))
 
 
 def _is_free_or_ours(path: Path, output: str) -> bool:
     """Return whether a path is unused, or contains the record of the same output."""
+    # A broken link is not free: writing through it would create its target.
     if not os.path.lexists(path):
         return True
     try:

@@ -63,6 +63,7 @@ def convert(
 
 def _tool(to: str | None, output: str) -> str:
     """Return the tool to write for, by the option or by the ending of the output."""
+    # The ending decides only where it is unambiguous; .json could be several tools.
     if to is None:
         format = format_of(output)
         if format is not None and format.name == "fasttext":
@@ -72,6 +73,7 @@ def _tool(to: str | None, output: str) -> str:
         raise UsageError(f"The ending of {Path(output).name!r} names no tool; add --to TOOL ({', '.join(_TO)}).")
     if to not in _TO:
         raise UsageError(f"--to {to!r} is unknown; use one of {', '.join(_TO)}.")
+    # Some tools reject a file with another ending.
     ending = _ENDINGS.get(to)
     if ending is not None and not output.lower().endswith(ending):
         raise UsageError(f"{to} reads files that end in {ending}; {output!r} does not.")
@@ -98,6 +100,7 @@ def _labelled(docs: Collection, by_people: bool | None) -> Labelled:
     confidence = docs.columns.get("confidence")
     # A column with confidence shows that a model gave the labels.
     guesses = not by_people if by_people is not None else confidence is not None
+    # The confidence has its own field in these formats.
     others = {name: cells for name, cells in docs.columns.items() if name != "confidence"}
     numbers = None if confidence is None else [as_number(cell_text(cell)) for cell in confidence]
     return Labelled(docs.ids, docs.texts, docs.labels, guesses=guesses, confidence=numbers, others=others)

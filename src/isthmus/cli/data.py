@@ -47,6 +47,7 @@ def copy_sample(
 
     output.mkdir(parents=True, exist_ok=True)
     for name in SAMPLE_FILES:
+        # Check all files first, so that either all or none are written.
         check_output(output / name, force=force)
     for name in SAMPLE_FILES:
         with replacing(output / name, force=force) as file:

@@ -59,6 +59,7 @@ def demo(
     )
     if result.expected_accuracy is not None:
         emit(f"expected beforehand, without true labels: {result.expected_accuracy}")
+    # Users mainly rely on the labels that they do not review, so their accuracy is shown too.
     kept = ~result.needs_review
     if kept.any():
         sure = accuracy([name for name, keep in zip(true_labels, kept, strict=True) if keep], result.labels[kept])

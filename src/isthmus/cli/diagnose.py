@@ -67,6 +67,7 @@ def diagnose(
         result.findings = [
             {**row, **{name: in_flags(row[name]) for name in ("finding", "advice")}} for row in result.findings
         ]
+        # The report names the files.
         result.settings |= {"source": source_docs.name, "target": target_docs.name}
         if report is not None:
             from isthmus.report.diagnosis import write_diagnosis_report
@@ -134,6 +135,7 @@ def describe_next(result: Diagnosis, source: str, target: str, review_source: Pa
             f"Fill in true_label where a label of {review_source} is wrong; after isthmus label --save FILE, isthmus "
             f"teach FILE --source-labels {shlex.quote(str(review_source))} learns them."
         )
+    # Wrong source labels come first, because they spoil every later step.
     if any(row["topic"] == "source labels" and row["severity"] for row in result):
         return "List the doubtful source labels: the same command with --review-source doubtful.csv"
     if result.level == "no-transfer":

@@ -40,6 +40,7 @@ def explain(
 
     with talking(quiet):
         saved = load(result, kind="label")
+        # Typed texts are labelled as later texts, by the same model.
         typed = []
         if text:
             fresh = saved.label_new(text, ids=[f"text {number + 1}" for number in range(len(text))])
@@ -83,6 +84,7 @@ def find_documents(saved, wanted: list[str], path: Path) -> list[int]:
     found = []
     for name in wanted:
         rows = [row for row, known in enumerate(ids) if known == name]
+        # An unknown id is refused with examples, because ids and row numbers are easily confused.
         if not rows:
             shown = ", ".join(repr(known) for known in ids[:3])
             raise DataError(
@@ -131,6 +133,7 @@ def account(saved, row: int, top: int) -> list[dict]:
     """
     name = name_of(saved, row)
     found = saved.reasons(row, top=top)
+    # Six digits suffice to compare contributions.
     cells = [(name, entry["class"], entry["term"], round(float(entry["contribution"]), 6)) for entry in found]
     return [dict(zip(_COLUMNS, row_cells, strict=True)) for row_cells in cells]
 

@@ -89,6 +89,7 @@ def read_inputs(request: LabelRequest) -> Inputs:
     files, quiet = request.files, request.quiet
     check_sheet(files, request.sheet)
     warn_of_same_file(files[:-1], request.sheet)
+    # One file alone contains labelled and unlabelled rows.
     if len(files) == 1:
         return _split(files[0], request)
     sources = [read_as(request, path, target=False) for path in files[:-1]]
@@ -142,6 +143,7 @@ def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) ->
     DataError
         If the labels come from Isthmus and the user has not allowed it.
     """
+    # A named column is the user's own decision.
     if request.trust_machine_labels or request.label not in (None, "label"):
         return
     if set(table) >= MACHINE_COLUMNS:
@@ -205,6 +207,7 @@ def _split(path: str, request: LabelRequest) -> Inputs:
     docs = read_as(request, path, target=True, want_labels=None if named else SOME)
     describe(docs, "documents", request.quiet)
     known = [label is not None for label in docs.labels]
+    # Without any label, the classes are known only by their names.
     if named and not any(known):
         return Inputs(Collection.from_texts([], [], name=""), docs, records=[describe_input(path, docs)])
     check_not_machine(docs.name, docs.table(), request)
@@ -238,6 +241,7 @@ def join_collections(parts: Sequence[Collection]) -> tuple[Collection, list[str]
         # Collections with the same name get a number.
         count = names[part.name] = names.get(part.name, 0) + 1
         domain += [part.name if count == 1 else f"{part.name} ({count})"] * len(part)
+    # Columns that only some files have would contain gaps.
     shared = [name for name in parts[0].columns if all(name in part.columns for part in parts)]
     joined = Collection.from_texts(
         [text for part in parts for text in part.texts],
@@ -285,6 +289,7 @@ def _target_labels(target: Collection, sources: Sequence[Collection], request: L
     # Imported here, because it loads numpy, which a refusal does not need.
     from isthmus.corpus.filled import names_a_class
 
+    # Only a column with the source's classes is worth a message.
     if names_a_class(labels, [label for docs in sources for label in docs.labels]):
         say(
             f"  {target.name}: {guess!r} has {plural(filled, 'label that was', 'labels that were')} not used; "
@@ -315,6 +320,7 @@ def label_half(half: Collection, result: Any) -> dict[str, list]:
         answered = set(result.answers.read.rows)
         found["answered"] = [row in answered for row in range(len(result.texts))]
     found["given"] = [False] * len(result.texts)
+    # The result has only the rows without a label, in the order of the file.
     places = iter(range(len(result.texts)))
     added: dict[str, list] = {name: [] for name in found if name != "text"}
     for label in half.labels:

@@ -30,6 +30,7 @@ def label(request: LabelRequest) -> None:
     as
     formulas get an apostrophe in front, unless --exact is given.
     """
+    # A saved model labels in memory, however large the file is.
     large = request.model is None and (asks_for_blocks(request) or (can_be_large(request) and in_blocks(request)))
     check_request(request, large=large)
     if large:
@@ -56,6 +57,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         If options do not fit each other.
     """
     request.check()
+    # Refuse an unknown method before reading files.
     if request.method != "auto":
         get_method(request.method)
     # Imported only when needed: most runs use neither option, and refusals should be fast.
@@ -89,6 +91,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
             "--read writes the questions next to the labels; name a file for these with -o OUT.",
         ),
     )
+    # Runs in blocks check their own outputs, which may be folders.
     if not large:
         tables = request.words, request.class_table, request.answers
         inputs = (*request.files, *tables, request.model, *request.extra)

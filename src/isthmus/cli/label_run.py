@@ -95,6 +95,7 @@ def label_files(request: LabelRequest) -> None:
         questions = None if request.read is None else result.ask(request.read)
         written = write_outputs(request, result, source, target, table=table, questions=questions)
     words = None if str(request.words) == NONE else request.words
+    # The record names every file that influenced the labels.
     inputs.records += file_records((words, request.class_table, request.answers, *request.extra))
     conclude(request, result, len(source), inputs.records, written, by_column(request, target), questions)
 
@@ -111,6 +112,7 @@ def label_with_model(request: LabelRequest) -> None:
 
     with talking(request.quiet):
         saved = load(request.model, kind="label")
+        # The budget decides what needs review, which does not require learning again.
         if request.error_budget is not None:
             saved.settings = {**saved.settings, "error_budget": request.error_budget}
         target = read_as(request, request.target, target=True)
@@ -178,6 +180,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
         vectors=vectors,
         parameters=read_parameters(request.parameters),
     )
+    # Answers and checks refer to documents by the ids of the file.
     result.ids = list(target.ids)
     return result
 
@@ -227,6 +230,7 @@ def read_class_options(request: LabelRequest, source: Collection) -> dict | None
     known = {name for name in source.labels if name is not None}
     table = {} if request.class_table is None else read_class_table(request.class_table)
     typed = class_texts(list(request.classes), known)
+    # One of two different descriptions would be lost without a message.
     twice = [name for name in typed if name in table and typed[name] and table[name] and typed[name] != table[name]]
     if twice:
         raise UsageError(
@@ -376,6 +380,7 @@ def review_layout(result, output: str, only: Sequence[str] = ()) -> Layout | Non
         return None
     if only and "needs_review" not in only:
         return Layout(title="labels")
+    # Documents that need review come first, the least confident at the top.
     order = sorted(range(len(result.texts)), key=lambda row: (not result.needs_review[row], result.confidence[row]))
     answered = {}
     if result.answers is not None:
@@ -496,6 +501,7 @@ def conclude(
     if by is not None:
         summary["class_shares_by"] = {"column": by[0], "rows": share_records(result.class_shares(by=by[1]))}
     saved, table = request.save, None if request.output == "-" else request.output
+    # Without a list of documents to read, the command recommends a next step.
     if questions is None:
         step = result.next_step()
         if step is not None:
@@ -571,7 +577,7 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
 
 
 def _sample_line(table: Any, n_texts: int, files: int = 1) -> str:
-    """Return how to check a random sample of labels without an expected accuracy, in one file or in each of several."""
+    """Return how to check a random sample of labels that a saved model gave, or of labels made in blocks."""
     n = min(AT_ONCE, n_texts)
     place = "OUT" if table is None else shlex.quote(str(table))
     line = f"isthmus check {place} --sample {n} -o {free_name('to_check.csv')}"
@@ -667,6 +673,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
     from isthmus._math.confidence import without_text
     from isthmus.report.hero import why_this_method
 
+    # Documents without text have no meaningful label, so they are counted separately.
     empty = without_text(result.texts)
     return {
         "method": result.method,
@@ -919,6 +926,7 @@ def label_large(request: LabelRequest) -> None:
     if not request.quiet:
         for note in result.notes:
             say(f"  {in_flags(note)}")
+        # Bad rows of a huge file do not stop the run, but are reported.
         if result.bad_rows:
             say(f"set aside: {result.bad_rows:,} rows that cannot be read, in {request.bad_rows}")
     summary: dict[str, Any] = {
@@ -928,9 +936,11 @@ def label_large(request: LabelRequest) -> None:
         "expected_accuracy": expectation_record(result.expected_accuracy),
         "output": request.output,
     }
+    # Hashing files of this size would take minutes, so the record contains only their paths.
     inputs = [{"path": path} for path in request.files]
     record = label_record(request.for_record(), inputs, result, {"blocks": True})
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
+    # There is no saved result to ask about, so checking a sample is the next step.
     step = _sample_line(written[0], result.target_documents, len(written))
     finish(request, summary, record | {"files": result.files}, written, next_step=step)

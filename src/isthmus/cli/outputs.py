@@ -62,6 +62,7 @@ def check_outputs(
     for path in (output, report, save, questions):
         check_output_is_not_input(path, inputs)
     check_output(output, force=force)
+    # Several outputs may share a device such as /dev/null.
     places = [] if output == "-" or is_device(Path(output)) else [Path(output).resolve()]
     for path in (report, save, questions):
         if path is not None:
@@ -134,6 +135,7 @@ def write_files(
     ready: dict[Path, Path] = {}
     try:
         for path, make in wanted.items():
+            # All files are complete before the first one replaces an older file.
             ready[path] = _make_beside(path, make)
         if output is not None:
             write_table(output, table, force=force, exact=exact, layout=layout)
@@ -142,6 +144,7 @@ def write_files(
                 with part.open("rb") as content, path.open("wb") as device:
                     shutil.copyfileobj(content, device)
             else:
+                # Replacing the target of a link keeps the link.
                 os.replace(part, path.resolve())
     finally:
         for part in ready.values():
@@ -164,6 +167,7 @@ def _make_beside(path: Path, make: Callable[[Path], Any]) -> Path:
                 part.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise DataError(f"{str(path)!r} cannot be written: {error.strerror}.", code="output-unwritable") from None
+        # The user knows the path, not the temporary file.
         if isinstance(error, DataError) and part is not None and str(part) in str(error):
             raise DataError(str(error).replace(str(part), str(path)), code=error.code) from None
         raise
@@ -194,6 +198,7 @@ def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[
     """
     try:
         yield
+    # The user stopped the command, so nothing else is written.
     except (KeyboardInterrupt, SystemExit, BrokenPipeError):
         raise
     except BaseException as error:
@@ -209,9 +214,11 @@ def _keep_elsewhere(columns: Mapping[str, list], output: str) -> Path | None:
     """Write columns next to the output or into the temporary folder, and return the path, or None if both fail."""
     stem = "isthmus" if output == "-" else Path(output).name.split(".")[0] or "isthmus"
     folders = [] if output == "-" or is_device(Path(output)) else [Path(output).resolve().parent]
+    # The folder of the output may be full or read-only.
     for folder in (*folders, Path(tempfile.gettempdir())):
         for number in range(1, 100):
             place = folder / f"{stem}.kept{'' if number == 1 else number}.csv"
+            # Never overwrite the result of an earlier failure.
             if os.path.lexists(place):
                 continue
             try:
@@ -528,6 +535,7 @@ def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str
 def _read_again(result: Any, path: str, text: Sequence[str] | None) -> dict[str, list]:
     """Read the target again and check that its texts are those of the result."""
     docs = read_collection(path, text=text, want_labels=False)
+    # Labels belong to rows, so another order would mix them up.
     if docs.texts != result.texts:
         raise DataError(
             f"--target {path!r} has {len(docs):,} documents that are not the {len(result.texts):,} of the labelling in "

@@ -120,6 +120,7 @@ class Forecast:
         over = self.seconds[self.place : place]
         if not over:
             return
+        # A stage without a plan says nothing about the speed.
         if None not in over:
             self.taken += now - self.since
             self.planned += sum(filter(None, over))
@@ -325,6 +326,7 @@ def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tupl
         Names and seconds; None for a labeller, a sentence model or a rare method.
     """
     files = {"report": request.report, "save": request.save}
+    # Nobody knows how long a sentence model or an external command takes.
     if request.embed not in (None, "none") or request.labeller is not None or request.method not in METHODS:
         return [("labelling", None), *plan_stages("label", *collections, **files)[2:]]
     if request.method == "auto":

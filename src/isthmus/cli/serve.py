@@ -39,6 +39,7 @@ def serve(
     A second process, the worker, does long jobs. Ctrl-C stops both; an interrupted run continues at the next start.
     Sign-in is off while the server accepts local connections only; any other --host requires accounts.
     """
+    # Check the libraries first: the error names the extra that contains all of them.
     need_workspace()
     for name in ("fastapi", "uvicorn", "python_multipart", "itsdangerous", "argon2"):
         import_optional(name, "The workbench", extra="workbench")

@@ -97,6 +97,7 @@ def teach(
         before = taught = load(result, kind="label")
         count_cores()
         line.expect(plan_teaching(taught, report=report, save=save, labels_again=source_labels is not None))
+        # Rename first, so that answers can use the new names.
         if rename is not None:
             taught = taught.rename_classes(read_renames(rename))
         if source_labels is not None:
@@ -158,6 +159,7 @@ def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
     list[str]
         One line if the estimate is now based on random answers and has changed, else none.
     """
+    # Answers that were asked for are weighted; random ones estimate the accuracy directly.
     judges = [None if one.learned is None else one.learned.basis for one in (before, after)]
     was, now = (None if one.expected_accuracy is None else one.expected_accuracy.estimate for one in (before, after))
     if judges != ["weighted", "random"] or was is None or now is None or abs(was - now) < MOVED:
@@ -226,6 +228,7 @@ def read_renames(path: Path) -> dict[str, str]:
         old, new = (cell_text(cell).strip() for cell in cells)
         if not old or not new:
             continue
+        # The same renaming twice is harmless; two different ones are not.
         if names.setdefault(old, new) != new:
             raise DataError(
                 f"{path.name} renames {old[:40]!r} twice, to {names[old][:40]!r} and to {new[:40]!r}; keep one.",

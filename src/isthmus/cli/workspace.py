@@ -50,6 +50,7 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         rich_markup_mode=None,
     )
+    # The first word of each example is the name of the command.
     examples: dict[Callable, str] = {
         create: "create --workspace survey-2026",
         backup: "backup friday.tar",
@@ -115,6 +116,7 @@ def create(folder: Folder = None, database: Database = None) -> None:
     need_workspace()
     from isthmus.workspace import open_workspace
 
+    # Opening must fail here: a DataError means that the folder is free.
     with suppress(DataError), open_workspace(folder, database, create=False) as found:
         raise UsageError(f"{str(found.folder)!r} is a workspace already; name another folder.", code="output-exists")
     with open_workspace(folder, database) as made:
@@ -225,6 +227,7 @@ def set_role(
 def set_password(name: Person, folder: Folder = None, database: Database = None) -> None:
     """Set a person's password, from a prompt or from standard input. All sessions of the person end."""
     with existing_workspace(folder, database) as workspace:
+        # Only this command needs the library for hashes.
         import_optional("argon2", "A password", extra="workbench")
         from isthmus.workbench.sessions import Passwords
 
@@ -235,6 +238,7 @@ def set_password(name: Person, folder: Folder = None, database: Database = None)
 
 def _read_password(name: str) -> str:
     """Read a password from a prompt on a terminal, else from standard input."""
+    # A script can pipe the password; an option would appear in the list of processes.
     if sys.stdin is not None and sys.stdin.isatty():
         return str(typer.prompt(f"New password of {name}", hide_input=True, confirmation_prompt=True, err=True))
     return (sys.stdin.readline() if sys.stdin is not None else "").rstrip("\r\n")
@@ -295,6 +299,7 @@ def _set_archived(name: str, folder: Path | None, database: str | None, *, archi
     with existing_workspace(folder, database) as workspace:
         rows = workspace.projects.list(archived=True)
         found = [row for row in rows if name in (row.id, row.name)]
+        # Names of projects are not unique, so an ambiguous name is refused with the ids.
         if len(found) != 1:
             what = "Several projects are" if found else "No project is"
             listed = ", ".join(f"{row.name!r} ({row.id})" for row in found or rows[:10])
