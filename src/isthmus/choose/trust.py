@@ -22,7 +22,7 @@ from isthmus.shift.shares import MOVED, compare_shares, total_variation
 
 # Log-odds of a right label: weights of log-odds of shares and of two differences. Fitted by ridge regression on pairs
 # without changes, with a missing class, with label shift, and with a noisy or small source (``isthmus bench tune
-# trust``). docs/measured/trust lists the errors for each left-out group of corpora.
+# trust``). docs/measured/trust.md lists the errors for each left-out group of corpora.
 VOTE = {
     "constant": -0.329,
     "repeated": 0.21,
@@ -61,8 +61,8 @@ SPREAD = {
 }
 # Conditions under which source-only replaces the vote: its confidence in the target, relative to the source, is at
 # least CARRIED, and its expected accuracy exceeds that of the vote by at least PROMISES_MORE.
-CARRIED = 0.8  #
-PROMISES_MORE = 0.03  #
+CARRIED = 0.8  # confidence in the target, as a share of that within the source
+PROMISES_MORE = 0.03  # difference of expected accuracies
 NOISE = 0.12  # share of source labels contradicted by their own words, from which the source counts as noisy
 THIN = 100  # labelled source documents; a smaller source counts as thin
 # How far confidences are lowered towards the low end of the accuracy interval before a budget is applied: half-way, and

@@ -336,10 +336,10 @@ def fit_answers(
     vote = untaught.probabilities
     classes = extend_classes(untaught.classes, [*known.labels, *_word_classes(known.words)])
     codes = class_codes(classes, known.labels)
+    # Sorted, because the order of the answers must not affect the fit.
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
     places = np.array(known.rows, dtype=int)[order]
     codes = codes[order]
-    # The order of the answers must not affect the fit, hence the sorting above.
     extra = _word_rows(views, known.words, classes, rows.shape[1])
     picked = np.array([kind in (PICKED, GROUP) for kind in known.drawn], dtype=bool)[order]
     standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
