@@ -123,7 +123,7 @@ def _camps(rows: Any, labels: np.ndarray, own: np.ndarray, n_sources: int) -> np
             if one != other:
                 table = _labelled_by(rows, labels, own == one, own == other, fitted)
                 at_peace[one, other] = not _surely_nothing(table)
-    # One direction without a contradiction is enough.
+    # Two sources agree if a classifier of either is better than chance on the other.
     at_peace |= at_peace.T
     return connected_components(at_peace, directed=False)[1]
 

@@ -108,7 +108,7 @@ class Answers:
 
     @property
     def settled_together(self) -> set[int]:
-        """Documents whose answer all annotators of one table gave, under their names and the name of the table."""
+        """Documents whose answer is the unanimous answer of several annotators in one table."""
         said = {(entry["row"], entry["by"], entry["batch"]) for entry in self.weighed}
         return {entry["row"] for entry in self.entries if (entry["row"], entry["by"], entry["batch"]) in said}
 

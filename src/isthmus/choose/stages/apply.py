@@ -140,7 +140,18 @@ class Temperature(Stage):
     power: float
 
     def apply(self, batch, proba, classes):
-        """Return the probabilities raised to the power and normalised."""
+        """Return the probabilities raised to the power and normalised.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         return sharpen(proba, self.power), classes
 
 
@@ -151,7 +162,18 @@ class LabelShift(Stage):
     factors: np.ndarray
 
     def apply(self, batch, proba, classes):
-        """Return the probabilities multiplied by the factors and normalised."""
+        """Return the probabilities multiplied by the factors and normalised.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         return reweight_classes(proba, self.factors), classes
 
 
@@ -162,7 +184,18 @@ class Lexicon(Stage):
     weight: float
 
     def apply(self, batch, proba, classes):
-        """Return the probabilities with the log-odds of the labelled words added."""
+        """Return the probabilities with the log-odds of the labelled words added.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         return add_log_odds(proba, batch.opinion(LEXICON, classes), self.weight), classes
 
 
@@ -173,7 +206,18 @@ class NamesShare(Stage):
     share: float
 
     def apply(self, batch, proba, classes):
-        """Return the weighted mean of the vote and the member of the classes' names."""
+        """Return the weighted mean of the vote and the member of the classes' names.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         opinions = {"vote": proba, NAMES: batch.opinion(NAMES, classes)}
         return pool(opinions, {"vote": 1 - self.share, NAMES: self.share}), classes
 
@@ -189,11 +233,32 @@ class AddedClasses(Stage):
     named: np.ndarray
 
     def output_classes(self, classes):
-        """Return the classes before this stage and those that the names describe."""
+        """Return the classes before this stage and those that the names describe.
+
+        Parameters
+        ----------
+        classes : ndarray
+            Classes before this stage.
+
+        Returns
+        -------
+        ndarray
+        """
         return np.unique(np.concatenate([classes, self.named]))
 
     def apply(self, batch, proba, classes):
-        """Return the probabilities with columns for the added classes."""
+        """Return the probabilities with columns for the added classes.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         all_classes = self.output_classes(classes)
         named = batch.opinion(NAMES, all_classes)
         added = ~np.isin(all_classes, classes)
@@ -209,7 +274,18 @@ class Margin(Stage):
     shift: float
 
     def apply(self, batch, proba, classes):
-        """Return the probabilities with confidences from the margins."""
+        """Return the probabilities with confidences from the margins.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         return confidence_from_margin(proba, self.shift), classes
 
 
@@ -232,11 +308,32 @@ class Answers(Stage):
     word_model: Any
 
     def output_classes(self, classes):
-        """Return the classes that the correction knows."""
+        """Return the classes that the correction knows.
+
+        Parameters
+        ----------
+        classes : ndarray
+            Classes before this stage.
+
+        Returns
+        -------
+        ndarray
+        """
         return np.sort(self.correction.classes)
 
     def apply(self, batch, proba, classes):
-        """Return the mean of the corrected vote and the model of words."""
+        """Return the mean of the corrected vote and the model of words.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         rows = self.views.transform(batch.texts, list(batch.spread(classes).values()))
         return self.from_rows(rows, proba), self.output_classes(classes)
 
@@ -260,7 +357,18 @@ class Answers(Stage):
         return softmax((1 - share) * logs[0] + share * logs[1])[:, np.argsort(self.correction.classes, kind="stable")]
 
     def explain(self, text, rows):
-        """Return the contributions to the vote, plus those that the answers taught."""
+        """Return the contributions to the vote, plus those that the answers taught.
+
+        Parameters
+        ----------
+        text : str
+        rows : list of dict
+            See :meth:`Stage.explain`.
+
+        Returns
+        -------
+        list of dict
+        """
         order = np.argsort(self.correction.classes, kind="stable")
         n_words, share = self.views.n_words, self.word_model.share
         effects = (1 - share) * self.correction.sharpness * self.views.word_scale * self.correction.coef[:n_words]
@@ -284,18 +392,50 @@ class Rename(Stage):
     names: dict
 
     def output_classes(self, classes):
-        """Return the new names of the classes."""
+        """Return the new names of the classes.
+
+        Parameters
+        ----------
+        classes : ndarray
+            Classes before this stage.
+
+        Returns
+        -------
+        ndarray
+        """
         return np.unique([self.names.get(name, name) for name in np.asarray(classes).tolist()])
 
     def apply(self, batch, proba, classes):
-        """Return the probabilities of the renamed classes, and rename the members' opinions, too."""
+        """Return the probabilities of the renamed classes, and rename the members' opinions, too.
+
+        Parameters
+        ----------
+        batch, proba, classes
+            See :meth:`Stage.apply`.
+
+        Returns
+        -------
+        proba, classes
+            See :meth:`Stage.apply`.
+        """
         for member, columns in batch.columns.items():
             merged = merge_columns(batch.opinions[member], columns, self.names)
             batch.opinions[member], batch.columns[member] = merged
         return merge_columns(proba, classes, self.names)
 
     def explain(self, text, rows):
-        """Return the contributions under the new names."""
+        """Return the contributions under the new names.
+
+        Parameters
+        ----------
+        text : str
+        rows : list of dict
+            See :meth:`Stage.explain`.
+
+        Returns
+        -------
+        list of dict
+        """
         renamed = [row | {"class": self.names.get(row["class"], row["class"])} for row in rows]
         return add_contributions([(renamed, None)])
 
