@@ -936,7 +936,7 @@ def label_large(request: LabelRequest) -> None:
         "expected_accuracy": expectation_record(result.expected_accuracy),
         "output": request.output,
     }
-    # Hashing files of this size would take minutes, so the record contains only their paths.
+    # Only paths are recorded: hashing would read the large files once more.
     inputs = [{"path": path} for path in request.files]
     record = label_record(request.for_record(), inputs, result, {"blocks": True})
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}

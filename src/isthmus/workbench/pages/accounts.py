@@ -135,6 +135,11 @@ def people_page(request: Request, bench: Bench, person: Person, *, token: str = 
         Role of an invited person.
     reset : str, default=""
         Name of a person who gets a new password.
+
+    Returns
+    -------
+    HTMLResponse
+        The page.
     """
     place = "join" if invited else "password"
     # The link has the address under which the owner reached the server.

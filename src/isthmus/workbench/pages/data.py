@@ -80,6 +80,11 @@ def collection_page(access: Access, id: str, *, sheet: str | None = None, troubl
         Name of the worksheet to preview.
     trouble : str, default=""
         Sentence about an error.
+
+    Returns
+    -------
+    HTMLResponse
+        The page.
     """
     docs = find_collection(access, id)
     chosen = docs.mapping

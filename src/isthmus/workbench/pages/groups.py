@@ -43,6 +43,11 @@ def back(access: Access, run: str):
         The project.
     run : str
         Id of the run.
+
+    Returns
+    -------
+    Response
+        The redirect.
     """
     return go_to(access, "groups", query=f"?run={run}")
 

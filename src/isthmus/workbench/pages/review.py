@@ -69,6 +69,11 @@ def desk(access: Access, run: Any | None, **wanted: Any):
         The run, or None if there is none.
     **wanted : Any
         Arguments of :func:`desk_facts`.
+
+    Returns
+    -------
+    HTMLResponse
+        The part.
     """
     return part(access, "desk", **desk_facts(access, run, **wanted))
 
