@@ -1,13 +1,10 @@
 """Each compiled loop against a few lines of numpy, on small rows with empty ones, repeated terms and ties."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from isthmus.classify.cocc import kernels as cocc_kernels
-from isthmus.classify.projection.classifier import margin_histogram
 from isthmus.features import block_kernels, blocks
 from isthmus.features import token_kernels as term_kernels
 from isthmus.features.term_chi2 import project_rows
@@ -171,16 +168,6 @@ def test_sums_by_the_class_of_a_term(seed):
     term_class, weight = np.array([0, 1, -1, 2, 0, -1, 1]), rng.random(7)
     marks = (term_class[:, None] == np.arange(3)) * weight[:, None]
     assert project_rows(X, term_class, weight, 3) == pytest.approx(X @ marks)
-
-
-def test_margins_between_the_two_largest_shares():
-    features = np.array([[1.0, 3.0, 0.0], [2.0, 1.0, 2.0], [0.0, 0.0, 0.0], [5.0, 1.0, 2.0]])
-    block = blocks.MemoryBlock("target", lambda: blocks.RowBlock.of(sp.csr_matrix((4, 3))))
-    table = margin_histogram(block, SimpleNamespace(features=lambda rows: features, n_classes=3))
-    margins = [0.75 - 0.25, 0.0, 0.0, (5 - 2) / 8]
-    assert table.sum(axis=1).tolist() == [3, 1, 0]  # a row without a leading class counts in the first
-    assert block.kept("margins")["labels"].tolist() == [1, -1, -1, 0]
-    assert block.kept("margins")["steps"].tolist() == [int(margin * blocks.BINS) for margin in margins]
 
 
 def test_values_by_class_and_step():

@@ -433,7 +433,7 @@ def to_collection(
     if want_labels and not any(text.strip() for text, value in zip(texts, labels, strict=True) if value is not None):
         raise DataError(
             f"All labelled documents of {name} are empty in the text column ({list_columns(roles.text)}), so there is "
-            "nothing to learn from; name another column with --text.",
+            "nothing to learn from; name another column with text=COLUMN.",
             code="empty-vocabulary",
         )
     # # The other columns remain available for breakdowns and output.
