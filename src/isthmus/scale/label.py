@@ -214,7 +214,8 @@ class LabelRun(Run[LabelRequest]):
         if named is not None:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
         models = {name: self._fit(name, topic) for name in weights}
-        model = next(iter(models.values())) if named else VotingModel(models, weights)
+        # As in memory, a single method is not pooled: pooling would raise the probabilities of improbable classes.
+        model = next(iter(models.values())) if len(models) == 1 else VotingModel(models, weights)
         trust = self._weigh(model)
         new = group_learner(trust, self._sample_view(trust)) if trust.novel else None
         by = model, trust, new, self._plain_labels(trust) if named else None
