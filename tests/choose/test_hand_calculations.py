@@ -64,7 +64,8 @@ def test_shares_that_moved_are_applied_once(turned):
 def test_the_review_of_a_large_run_keeps_to_the_budget_at_the_low_end(turned, tmp_path, monkeypatch):
     """Accepted from the surest down while the mean doubt stays within the budget, confidences as at the low end."""
     # Who is in dispute is asked elsewhere.
-    monkeypatch.setattr("isthmus.scale.trust.PlainLabels.dispute", lambda self, piece, job, labels: labels < 0)
+    nothing = np.full(len(turned.target_texts), -1), np.zeros(len(turned.target_texts), dtype=bool)
+    monkeypatch.setattr("isthmus.scale.trust.SampleClassifiers.examine", lambda *given: nothing)
     with open(tmp_path / "s.csv", "w", encoding="utf-8") as file:
         rows = zip(turned.source_texts, turned.source_labels, strict=True)
         file.writelines(["text,topic\n", *(f"{text},{label}\n" for text, label in rows)])

@@ -2,11 +2,15 @@
 
 import csv
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from isthmus._math.rows import softmax
 from isthmus.choose import AccuracyEstimate
+from isthmus.choose.model import LabelModel
+from isthmus.choose.stages.apply import Batch, Temperature
 from isthmus.cli.app import run_command
 from isthmus.exceptions import DataError
 from isthmus.request import LabelRequest
@@ -72,7 +76,7 @@ def test_documents_that_need_review_anyway_do_not_pass():
     for free, too_few in ((3, True), (50, False)):
         passable = np.zeros_like(counts)
         passable[0, STEPS] = free
-        trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96))
+        trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96), 0.0, 1.0, None, [])
         found = run._review_limits(trust, (counts, passable, np.array([25, 25]), np.zeros(0)), alone=True)[1]
         assert found is too_few, f"{free} of 50 may pass"
 
@@ -122,9 +126,12 @@ def test_the_confidence_of_one_method_is_set_by_documents_outside_new_groups(mon
     monkeypatch.setattr(trust, "estimate_accuracy", lambda *_: AccuracyEstimate(0.8, 0.7, 0.9))
     monkeypatch.setattr(trust, "novel_names", lambda judge, texts: np.array(["", "new: tyres", ""], dtype=object))
     monkeypatch.setattr(trust, "find_power", lambda probabilities, accuracy: given.append(probabilities) or 1.0)
-    sample = trust.Sample(["kind", "dear"], ["staff", "price"], ["kind", "tyres", "dear"], np.array(["price", "staff"]))
-    scores = np.array([[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]])
-    trust.weigh_method(sample, scores, {})
+    classes = np.array(["price", "staff"])
+    model = LabelModel({"nbc": SimpleNamespace(classes_=classes)}, {"nbc": 1.0})
+    batch = Batch({"nbc": softmax(np.array([[0.0, 2.0], [0.0, 0.0], [1.0, 0.0]]))}, {"nbc": classes})
+    source = ["kind", "dear"], ["staff", "price"]
+    trust.fit_stages(model, batch, source, ["kind", "tyres", "dear"], None, {}, 2)
+    assert model.stages == [Temperature(1.0)]
     (rows,) = given
     np.testing.assert_allclose(
         rows[:, 0], [1 / (1 + np.exp(2)), 1 / (1 + np.exp(-1))], err_msg="the first and the last"
@@ -158,8 +165,9 @@ def test_what_a_stopped_run_left_is_kept_where_it_goes_on(tmp_path, resume, forc
     assert not (work / "left").exists(), "without its plan nobody knows whose it is"
 
 
-@pytest.mark.parametrize("judge", [None, "a judge"])
-def test_where_no_accuracy_is_expected_plain_methods_are_not_asked(judge):
+@pytest.mark.parametrize("scorer", [None, SimpleNamespace(novelty=SimpleNamespace(groups=[]))])
+def test_where_no_accuracy_is_expected_labels_are_not_compared(scorer):
     run = LabelRun(None, LabelRequest(method="nbc"), Output("out", "work"), None, {})
-    assert run._plain_labels(Trust(AccuracyEstimate(None, reason="too few"), judge=judge)) is None
-    assert run._plain_labels(Trust(AccuracyEstimate(0.8, 0.7, 0.9), judge=None)) is None
+    unknown = AccuracyEstimate(None, reason="too few")
+    assert run._classifiers(Trust(unknown, 0.0, 1.0, scorer, []), compare=True) is None
+    assert run._classifiers(Trust(AccuracyEstimate(0.8, 0.7, 0.9), 0.0, 1.0, None, []), compare=True) is None

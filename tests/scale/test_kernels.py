@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from isthmus.classify.cocc import kernels as cocc_kernels
-from isthmus.features import block_kernels, blocks
+from isthmus.features import blocks
 from isthmus.features import token_kernels as term_kernels
 from isthmus.features.term_chi2 import project_rows
 
@@ -136,21 +136,6 @@ def test_tfidf_rows(seed, sublinear):
     lengths = np.linalg.norm(levels * idf, axis=1, keepdims=True)
     expected = levels * idf / np.where(lengths > 0, lengths, 1)
     assert rows.matrix(rows.tfidf(idf, sublinear=sublinear)).toarray() == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_best_class_by_a_few_terms(seed):
-    X, indptr, indices, counts, rng = rows_of(seed)
-    column = np.array([1, -1, 0, 2, -1, 3, -1])
-    idf, weights, bias = rng.random(4) + 0.5, rng.normal(size=(4, 3)), rng.normal(size=3)
-    few = np.zeros((X.shape[0], 4))
-    few[:, column[column >= 0]] = X.toarray()[:, column >= 0]
-    levels = np.where(few > 0, 1 + np.log(np.maximum(few, 1)), 0) * idf
-    lengths = np.linalg.norm(levels, axis=1, keepdims=True)
-    expected = (levels / np.where(lengths > 0, lengths, 1) @ weights + bias).argmax(axis=1)
-    assert (
-        block_kernels.best_by_weights(indptr, indices, counts, column, idf, weights, bias).tolist() == expected.tolist()
-    )
 
 
 @pytest.mark.parametrize("k", [2, 3])

@@ -9,18 +9,29 @@ import pytest
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.content import content_keys
 from isthmus.choose.budgets import review_warnings
+from isthmus.choose.model import LabelModel
 from isthmus.exceptions import DataError, UsageError
+from isthmus.features import TextVectorizer
 from isthmus.methods import get_method
 from isthmus.request import LabelRequest
 from isthmus.scale import label, settings, views
 from isthmus.scale import trust as trust_module
 from isthmus.scale.chunks import Job, save_tokens
 from isthmus.scale.engine import LocalEngine
+from isthmus.scale.methods import Columns, FittedMethod
 from isthmus.scale.reading import Reading, read_tokens
 from isthmus.scale.store import MemoryStore
 from isthmus.scale.trust import STEPS, Trust
 
 AS_WRITTEN = Reading("words", ("en",), sentiment=True)
+
+
+def nbc_of(scores, unknown=False):
+    """A model of one member that gives every block these scores."""
+    estimator = SimpleNamespace(block_scores=lambda block: (scores, np.broadcast_to(unknown, len(scores))))
+    return LabelModel(
+        {"nbc": FittedMethod(estimator, Columns("words", 3, np.array(["x", "y"], dtype=object)))}, {"nbc": 1}
+    )
 
 
 @pytest.mark.parametrize(("scores", "weights"), [([0.2, 0.7], {"projection": 1.0}), ([], {"logistic": 1.0})])
@@ -63,13 +74,12 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
 
 
 def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_sample(monkeypatch):
-    monkeypatch.setattr(label, "weigh_vote", lambda sample, scores, *given, **named: (*given, named))
+    monkeypatch.setattr(label, "fit_stages", lambda *given: given[-1])
     asked = SimpleNamespace(
         source_sample=(["a"], ["x"]), target_sample=["b"], classes=["x", "y"], views={}, notes=[], candidates="tried",
-        facts=SimpleNamespace(labels=Counter(x=4, y=3)),
+        facts=SimpleNamespace(labels=Counter(x=4, y=3)), request=LabelRequest(),
     )  # fmt: skip
-    model = SimpleNamespace(text_scores=lambda texts, views: texts)
-    assert label.LabelRun._weigh(asked, model) == ("tried", {"n_source": 7})
+    assert label.LabelRun._fit_stages(asked, nbc_of(np.zeros((1, 2)))) == 7
 
 
 @pytest.mark.parametrize(("sure", "too_few"), [(39, True), (40, False)])
@@ -78,7 +88,7 @@ def test_a_handful_that_would_pass_is_reviewed_by_the_size_of_the_target_not_of_
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
     counts[0, [9_900, 1_000]] = sure, 1_000 - sure
     asked = SimpleNamespace(request=LabelRequest(error_budget=0.1), n_target=1_000, target_sample=["a text"] * 50)
-    trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95))
+    trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95), 0.0, 1.0, None, [])
     census = counts, counts, np.array([1_000]), None
     limits, found = label.LabelRun._review_limits(asked, trust, census, alone=False)
     assert (limits[0], found) == (9_900, too_few)
@@ -89,10 +99,10 @@ def test_the_census_counts_what_may_pass_beyond_new_groups_and_unknown_texts():
     store = MemoryStore()
     store.save("facts/1", {"empty": np.array([4])})
     scores, unknown = np.tile([0.0, 9.0], (5, 1)), np.array([False, False, False, True, False])
-    model = SimpleNamespace(chunk_scores=lambda chunk, job: (scores, unknown))
-    groups = SimpleNamespace(best=lambda chunk, job: np.array([-1, 0, 1, -1, -1]))
-    given = SimpleNamespace(number=1), SimpleNamespace(store=store), model, Trust(AccuracyEstimate(0.9, 0.8, 0.95))
-    counts, passable, per_class, _ = label.take_census(*given, groups, None, 2)
+    found = np.array([-1, 0, 1, -1, -1]), np.zeros(5, dtype=bool)
+    classifiers = SimpleNamespace(examine=lambda chunk, job, labels: found)
+    given = SimpleNamespace(number=1, side="target"), SimpleNamespace(store=store), nbc_of(scores, unknown)
+    counts, passable, per_class, _ = label.take_census(*given, classifiers, 0.0)
     assert (counts.sum(), passable.sum()) == (5, 2)
     assert per_class.tolist() == [0, 4]
 
@@ -201,98 +211,59 @@ def test_where_nothing_is_expected_labels_pass_only_if_any_may_be_wrong(budget, 
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
     counts[0, 9_000] = 50
     asked = SimpleNamespace(request=LabelRequest(error_budget=budget), n_target=50)
-    trust = Trust(AccuracyEstimate(None, reason="too few documents"))
+    trust = Trust(AccuracyEstimate(None, reason="too few documents"), 0.0, 1.0, None, [])
     label.LabelRun._review_limits(asked, trust, (counts, counts, np.array([50]), None), alone=False)
     expected = review_warnings(trust.expected, budget, all_reviewed=warned, alone=False)
     assert trust.warnings == expected, f"a budget of {budget}"
     assert expected != review_warnings(trust.expected, budget, all_reviewed=not warned, alone=False)
 
 
-def test_words_of_the_sample_are_cut_as_the_run_cuts_them():
-    words = SimpleNamespace(analyzer_="words", languages_=["zh"], feature_names_=np.array(["b", "a"]))
-    judge = SimpleNamespace(words=SimpleNamespace(vectorizer=words))
-    for segment in (False, True):
-        view = trust_module.sample_view(Trust(AccuracyEstimate(0.8, 0.7, 0.9), judge=judge), segment=segment)
-        assert view.reading.segment is segment
-        assert view.names() == ["b", "a"], "numbered as in the sample"
+@pytest.mark.parametrize("segment", [False, True])
+def test_words_of_the_sample_are_cut_as_the_run_cuts_them(segment):
+    words = SimpleNamespace(
+        analyzer_="words", languages_=["zh"], feature_names_=np.array(["b", "a"]), idf_=np.array([1.0, 2.0])
+    )
+    novelty = SimpleNamespace(groups=["one"])
+    trust = Trust(
+        AccuracyEstimate(0.8, 0.7, 0.9), 0.0, 1.0,
+        SimpleNamespace(words=SimpleNamespace(vectorizer=words), novelty=novelty), [],
+    )  # fmt: skip
+    numbered = {}
+    run = SimpleNamespace(
+        views=numbered, target=[], target_sample=["a"],
+        request=LabelRequest(analyzer="words") if segment else LabelRequest(),
+        number=lambda chunks, view: numbered.update({view.name: view}),
+    )  # fmt: skip
+    found = label.LabelRun._classifiers(run, trust, compare=False)
+    (view,) = numbered.values()
+    assert view.reading.segment is segment
+    assert view.names() == ["b", "a"], "numbered as in the sample"
+    assert (found.view, found.plain) == (view.name, [])
 
 
-def test_labels_of_the_sample_are_found_by_the_hash_of_their_texts(monkeypatch):
-    """The sample's documents stand in another order than their hashes, and one text stands twice."""
-    monkeypatch.setattr(trust_module, "plain_learners", list)
-    texts, said = ["a", "b", "c", "d", "b"], {"a": "x", "b": "y", "c": "y", "d": "x"}
+def test_labels_are_compared_with_plain_methods_of_the_sample():
+    """The sample is in another order than the hashes of its texts, and one text occurs twice."""
+    texts = ["staff", "bike", "staff bike", "price", "bike"]
+    names = {"staff": "x", "bike": "y", "staff bike": "y", "price": "x"}
+    words = TextVectorizer(language="en", min_df=1, weighting="tfidf", sublinear=True).fit(["price", "staff", "bike"])
     order = [3, 1, 0, 4, 2]
-    own = [said[texts[row]] for row in order]
-    other = ["y" if name == "x" else "x" for name in own]
-    judge = SimpleNamespace(target=order, plain_labels=[own, other])
-    found = trust_module.plain_labels(
-        Trust(AccuracyEstimate(0.8, 0.7, 0.9), judge=judge), None, texts, np.array(["x", "y"], dtype=object)
-    )
-    by_hash = dict(zip(found.keys.tolist(), found.codes.tolist(), strict=True))
-    hashes = content_keys(list(said)).tolist()
-    expected = {key: [code, 1 - code] for key, code in zip(hashes, [0, 1, 1, 0], strict=True)}
-    assert by_hash == expected
-    assert found.keys.tolist() == sorted(expected)
-
-
-def test_a_learner_of_the_sample_knows_the_words_that_the_run_has_kept():
-    words = SimpleNamespace(feature_names_=np.array(["new", "kind", "rare", "dear"]), idf_=np.arange(4.0))
-    judge = SimpleNamespace(words=SimpleNamespace(vectorizer=words))
-    view = views.View(AS_WRITTEN, ["dear", "old", "kind"], np.array([3, 2, 1]), 5)
-    learner = SimpleNamespace(coef_=np.array([[1.0, 2.0, 3.0, 4.0]]), intercept_=np.array([0.5]))
-    found = trust_module._sample_learner(
-        Trust(AccuracyEstimate(0.8, 0.7, 0.9), judge=judge), view, learner, np.array([1, 0])
-    )
-    assert found.column.tolist() == [3, -1, 1], "the number that the sample gives to each column"
-    assert found.bias.tolist() == [-0.5, 0.5]
-    assert found.places.tolist() == [1, 0]
-
-
-@pytest.mark.parametrize("estimate", [None, 0.8])
-def test_a_vote_is_made_as_sure_as_is_expected_by_documents_outside_new_groups(monkeypatch, estimate):
-    given = []
-    monkeypatch.setattr(trust_module, "outside_groups", lambda judge, n: np.array([True, False, True]))
-    monkeypatch.setattr(
-        trust_module, "class_factors", lambda judge, p, labels, classes: given.append(("shares", p, labels.tolist()))
-    )
-    monkeypatch.setattr(trust_module, "find_power", lambda p, accuracy: given.append(("power", p)) or 1.0)
-    monkeypatch.setattr(trust_module, "find_shift", lambda p, accuracy: given.append(("shift", p)) or None)
-    monkeypatch.setattr(trust_module, "assess", lambda *given, **named: [])
-    expected = AccuracyEstimate(estimate, 0.7, 0.9) if estimate else AccuracyEstimate(None, reason="too few")
-    judge = SimpleNamespace(novelty=SimpleNamespace(groups=[]))
-    candidates = SimpleNamespace(scorer=judge, estimate=lambda labels, probabilities: expected)
-    scores = np.array([[0.0, 2.0], [0.0, 5.0], [1.0, 0.0]])
-    sample = trust_module.Sample(["kind"], ["staff"], ["a", "b", "c"], np.array(["price", "staff"]))
-    found = trust_module.weigh_vote(sample, scores, candidates, 500)
-    assert found.power == 1.0
-    if estimate is None:
-        assert given == [], "nothing is expected, so nothing is changed"
-        return
-    rows = [[1 / (1 + np.exp(2)), 1 / (1 + np.exp(-2))], [1 / (1 + np.exp(-1)), 1 / (1 + np.exp(1))]]
-    assert [name for name, *_ in given] == ["power", "shares", "shift"]
-    for name, probabilities, *_ in given:
-        np.testing.assert_allclose(probabilities, rows, err_msg=f"{name}: the first and the last document")
-    assert given[1][2] == ["staff", "price"]
-
-
-def test_labels_of_a_vote_follow_the_shares_and_the_estimate_goes_by_documents_outside_new_groups(monkeypatch):
-    """By hand: price counts three times as much, so the second document moves from staff to price."""
-    given = {}
-    monkeypatch.setattr(trust_module, "outside_groups", lambda judge, n: np.array([True, False, True]))
-    monkeypatch.setattr(trust_module, "class_factors", lambda *given: np.array([3.0, 1.0]))
-    monkeypatch.setattr(trust_module, "find_power", lambda *given: 1.0)
-    monkeypatch.setattr(trust_module, "find_shift", lambda *given: None)
-    monkeypatch.setattr(
-        trust_module, "moved_to", lambda expected, sure, n: given.update(sure=sure, classes=n) or expected
-    )
-    monkeypatch.setattr(trust_module, "_assessed", lambda trust, sample, labels, p: (trust, labels.tolist(), p))
-    candidates = SimpleNamespace(
-        scorer=SimpleNamespace(novelty=None), estimate=lambda *given: AccuracyEstimate(0.8, 0.7, 0.9)
-    )
-    before = np.array([[0.2, 0.8], [0.4, 0.6], [0.5, 0.5]])
-    sample = trust_module.Sample(["kind"], ["staff"], ["a", "b", "c"], np.array(["price", "staff"]))
-    trust, labels, after = trust_module.weigh_vote(sample, np.log(before), candidates, 500)
-    assert labels == ["staff", "price", "price"]
-    np.testing.assert_allclose(after, [[3 / 7, 4 / 7], [2 / 3, 1 / 3], [3 / 4, 1 / 4]])
-    assert given == {"sure": pytest.approx((4 / 7 + 3 / 4) / 2), "classes": 2}, "of the first and the last document"
-    np.testing.assert_allclose(trust.offsets, np.log([3.0, 1.0]))
+    scorer = SimpleNamespace(
+        words=SimpleNamespace(vectorizer=words, source_rows=words.transform(["staff", "bike"] * 3)),
+        source_labels=np.array(["x", "y"] * 3), target=order,
+        plain_labels=[np.array([names[texts[row]] for row in order])] * 4,
+        novelty=SimpleNamespace(assign=lambda rows: np.diff(rows.indptr) - 1),
+    )  # fmt: skip
+    # The run lacks one word of the sample, and has one that the sample lacks.
+    view = views.View(Reading("words", ("en",)), ["bike", "other", "staff"], np.array([3, 2, 1]), 5)
+    job, (chunk,) = kept([texts], view.reading)
+    views.make_rows(chunk, job, view, None)
+    classifiers = trust_module.SampleClassifiers.of(scorer, view, texts, compare=True)
+    labels = np.array([names[text] for text in texts], dtype=object)
+    labels[[0, 3]] = "y"
+    # A document of the sample is compared with the labels of all four methods, another one with those of two.
+    for drawn, known in (([0, 3], [0, 1, 3, 4]), ([], [0, 1, 4])):
+        facts = {"drawn": np.array(drawn, dtype=np.int64), "keys": content_keys([texts[row] for row in drawn])}
+        job.store.save("facts/0", facts)
+        groups, disputed = classifiers.examine(chunk, job, labels)
+        assert groups.tolist() == [0, 0, 1, -1, 0]
+        assert disputed[known].tolist() == [row in (0, 3) for row in known]

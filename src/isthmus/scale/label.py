@@ -17,6 +17,7 @@ from isthmus._utils import one_blas_thread
 from isthmus.choose.budgets import no_text_warnings, review_warnings, too_few_pass
 from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
 from isthmus.choose.choice import decide
+from isthmus.choose.model import LabelModel
 from isthmus.choose.prevalence import share_sums, shares_of_sums, with_source
 from isthmus.choose.texts import TransferTexts
 from isthmus.corpus.formats import MANIFEST
@@ -26,25 +27,13 @@ from isthmus.methods import METHODS, Options, get_method
 from isthmus.pipeline import TransferPipeline
 from isthmus.request import ADDED, LabelRequest
 from isthmus.scale.chunks import Chunk, Job
-from isthmus.scale.methods import ChunkPasses, FittedMethod, Model, VotingModel
+from isthmus.scale.methods import ChunkPasses, FittedMethod, read_opinions
 from isthmus.scale.output import Output, assemble, write_json, write_part
 from isthmus.scale.reading import Reading
 from isthmus.scale.run import Files, Run, running
 from isthmus.scale.settings import block_request, takes_options
 from isthmus.scale.store import unpack, whole_file
-from isthmus.scale.trust import (
-    STEPS,
-    PlainLabels,
-    Sample,
-    SampleLearner,
-    Trust,
-    group_learner,
-    plain_labels,
-    review_limits,
-    sample_view,
-    weigh_method,
-    weigh_vote,
-)
+from isthmus.scale.trust import STEPS, SampleClassifiers, Trust, fit_stages, review_limits
 from isthmus.scale.views import View
 
 Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_census
@@ -213,20 +202,18 @@ class LabelRun(Run[LabelRequest]):
         weights = self._choose() if named is None else {named.name: 1.0}
         if named is not None:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
-        models = {name: self._fit(name, topic) for name in weights}
-        # As in memory, a single method is not pooled: pooling would raise the probabilities of improbable classes.
-        model = next(iter(models.values())) if len(models) == 1 else VotingModel(models, weights)
-        trust = self._weigh(model)
-        new = group_learner(trust, self._sample_view(trust)) if trust.novel else None
-        by = model, trust, new, self._plain_labels(trust) if named else None
-        census = self.engine.sum(
-            take_census, self.target, self.job, *by, len(self.classes), phase="labelling", add=add_tuples
-        )
+        model = LabelModel({name: self._fit(name, topic) for name in weights}, weights)
+        trust = self._fit_stages(model)
+        classifiers = self._classifiers(trust, compare=named is not None)
+        arguments = self.job, model, classifiers, trust.expected.caution
+        census = self.engine.sum(take_census, self.target, *arguments, phase="labelling", add=add_tuples)
         limits, too_few = self._review_limits(trust, census, alone=named is not None)
-        arguments = self.output, limits, too_few, self.classes, trust, self.request.budget
-        written = self.engine.map(write_labels, self.target, self.job, *arguments, phase="writing")
+        self.novel = [] if trust.scorer is None else [group.to_dict() for group in trust.scorer.novelty.groups]
+        estimated = trust.expected.estimate is not None
+        options = self.output, limits, too_few, self.classes, self.novel, estimated, self.request.budget
+        written = self.engine.map(write_labels, self.target, self.job, *options, phase="writing")
         files = assemble(self.output, self.target, ADDED, self.replace)
-        return self._conclude("+".join(models), trust, census, written, files)
+        return self._conclude("+".join(model.weights), trust, census, written, files)
 
     # -- methods ------------------------------------------------------------------------------------------------------
 
@@ -255,7 +242,7 @@ class LabelRun(Run[LabelRequest]):
         assert build is not None
         return build(Options(random_state=self.request.seed))
 
-    def _fit(self, name: str, topic: Reading) -> Model:
+    def _fit(self, name: str, topic: Reading) -> FittedMethod:
         pipeline = self._pipeline(name)
         reading = _reading(pipeline, topic)
         view = View(topic, [], np.zeros(0, dtype=np.int64), 0) if reading is None else self.view(reading)
@@ -263,27 +250,26 @@ class LabelRun(Run[LabelRequest]):
         return FittedMethod(pipeline[-1].fit_passes(passes), passes.columns)
 
     @one_blas_thread()
-    def _weigh(self, model: Model) -> Trust:
-        scores = model.text_scores(self.target_sample, self.views)
+    def _fit_stages(self, model: LabelModel) -> Trust:
+        blocks = {name: member.texts(self.target_sample, self.views) for name, member in model.members.items()}
         sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
         self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
-        sample = Sample(*self.source_sample, self.target_sample, self.classes)
-        if self.candidates is None:
-            return weigh_method(sample, scores, self.request.reading())
-        return weigh_vote(sample, scores, self.candidates, n_source=sum(self.facts.labels.values()))
+        samples = read_opinions(model, blocks)[0], self.source_sample, self.target_sample
+        n_labelled = sum(self.facts.labels.values())
+        return fit_stages(model, *samples, self.candidates, self.request.reading(), n_labelled)
 
-    def _sample_view(self, trust: Trust) -> View:
-        """The rows that a method has read, or rows of the sample's own words."""
-        view = sample_view(trust, segment=self.request.analyzer == "words")
-        if view.name not in self.views:
-            self.number(self.target, view)
-        return self.views[view.name]
-
-    def _plain_labels(self, trust: Trust) -> PlainLabels | None:
-        """Labels of plain methods, where an accuracy is expected."""
-        if trust.judge is None or trust.expected.estimate is None:
+    def _classifiers(self, trust: Trust, *, compare: bool) -> SampleClassifiers | None:
+        """Classifiers of the sample's words; they compare labels only where an accuracy is expected."""
+        compare = compare and trust.expected.estimate is not None
+        if trust.scorer is None or not (compare or trust.scorer.novelty.groups):
             return None
-        return plain_labels(trust, self._sample_view(trust), self.target_sample, self.classes)
+        # Rows that a method has read serve as well, if they are of the same words.
+        words = trust.scorer.words.vectorizer
+        reading = Reading(words.analyzer_, tuple(words.languages_), segment=self.request.analyzer == "words")
+        if reading.name not in self.views:
+            names = [str(name) for name in words.feature_names_]
+            self.number(self.target, View(reading, names, np.zeros(len(names), dtype=np.int64), 0))
+        return SampleClassifiers.of(trust.scorer, self.views[reading.name], self.target_sample, compare=compare)
 
     def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> tuple[np.ndarray, bool]:
         """Confidences below which documents are reviewed, and whether all are since too few would pass."""
@@ -321,7 +307,7 @@ class LabelRun(Run[LabelRequest]):
             mean_confidence=round(float(counts @ np.arange(STEPS + 1)) / STEPS / max(1, counts.sum()), 4),
             expected_accuracy=trust.expected,
             class_shares=with_source(shares, self.facts.labels.elements()),
-            novel=trust.novel,
+            novel=self.novel,
             warnings=trust.warnings,
             terms=max((view.n_columns for view in self.views.values()), default=0),
             files=files,
@@ -350,38 +336,33 @@ def manifest(result: LargeResult) -> dict[str, Any]:
 
 
 def take_census(
-    chunk: Chunk,
-    job: Job,
-    model: Model,
-    trust: Trust,
-    new: SampleLearner | None,
-    plain: PlainLabels | None,
-    n_classes: int,
+    chunk: Chunk, job: Job, model: LabelModel, classifiers: SampleClassifiers | None, caution: float
 ) -> Census:
-    """Label a chunk, keep its labels, and count confidences (in steps of 1/10,000) and labels.
+    """Label a chunk, store its labels, and count confidences (in steps of 1/10,000) and labels.
 
     Confidences are counted for undisputed and disputed documents, first of all, then of those that may pass without
-    review. Labels, and the sums for class shares, leave out documents without a text.
+    review. Labels, and the sums for class proportions, leave out documents without a text.
     """
-    scores, no_known_terms = model.chunk_scores(chunk, job)
-    probabilities = trust.probabilities(scores)
+    batch, no_known_terms = read_opinions(
+        model, {name: member.chunk(chunk, job) for name, member in model.members.items()}
+    )
+    probabilities, classes = model.apply(batch), model.classes_
     labels, confidence = probabilities.argmax(axis=1).astype(np.int32), probabilities.max(axis=1)
-    disputed = np.zeros(len(labels), dtype=bool) if plain is None else plain.dispute(chunk, job, labels)
-    arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed}
-    passable = ~no_known_terms
-    if new is not None:
-        arrays["groups"] = new.best(chunk, job)
-        confidence = lower_confidence_in_groups(confidence, np.where(arrays["groups"] >= 0, "new", ""))
-        passable &= arrays["groups"] < 0
+    groups, disputed = np.full(len(labels), -1), np.zeros(len(labels), dtype=bool)
+    if classifiers is not None:
+        groups, disputed = classifiers.examine(chunk, job, classes[labels])
+    confidence = lower_confidence_in_groups(confidence, np.where(groups >= 0, "new", ""))
+    passable = ~no_known_terms & (groups < 0)
     steps = np.rint(confidence * STEPS).astype(np.int32)
+    arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed, "groups": groups}
     job.store.save(f"labelled/{chunk.number}", {**arrays, "steps": steps})
     places = steps + (STEPS + 1) * disputed
     counted = [
         np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])
     ]
     rows = np.setdiff1d(np.arange(len(labels)), job.store.load(f"facts/{chunk.number}")["empty"])
-    sums = share_sums(probabilities[rows], labels[rows], confidence[rows], trust.expected.caution)
-    return counted[0], counted[1], np.bincount(labels[rows], minlength=n_classes), sums
+    sums = share_sums(probabilities[rows], labels[rows], confidence[rows], caution)
+    return counted[0], counted[1], np.bincount(labels[rows], minlength=len(classes)), sums
 
 
 def write_labels(
@@ -391,21 +372,22 @@ def write_labels(
     limits: np.ndarray,
     too_few: bool,
     classes: np.ndarray,
-    trust: Trust,
+    novel: list[dict],
+    estimated: bool,
     budget: float,
 ) -> tuple[int, int]:
     """Write the labelled rows of a chunk; numbers of guarded cells and of documents to review."""
     held = job.store.load(f"labelled/{chunk.number}")
-    names = np.array([group["group"] for group in trust.novel] + [""], dtype=object)
+    names = np.array([*(group["group"] for group in novel), ""], dtype=object)  # -1 is the last: no group
     low = held["steps"] < limits[held["disputed"].astype(int)]
     reasons = review_reasons(
         len(low),
         error_budget=budget,
-        new_group=held["groups"] >= 0 if trust.novel else np.zeros(len(low), dtype=bool),
+        new_group=held["groups"] >= 0,
         no_known_words=held["no_known_terms"],
         methods_disagree=low & held["disputed"],
         not_sure_enough=low,
-        not_estimated=np.full(len(low), trust.expected.estimate is None),
+        not_estimated=np.full(len(low), not estimated),
         too_few_are_sure=np.full(len(low), too_few),
     )
     review = reasons != ""
@@ -416,7 +398,7 @@ def write_labels(
         "label": classes[held["labels"]].tolist(),
         "confidence": (held["steps"] / STEPS).tolist(),
         "needs_review": review.tolist(),
-        "novel_group": names[held["groups"]].tolist() if trust.novel else [""] * len(review),
+        "novel_group": names[held["groups"]].tolist(),
         "review_reason": reasons.tolist(),
     }
     return write_part(output, chunk, rows, added), int(review.sum())

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import log_softmax
 
+from isthmus._math.rows import softmax
+from isthmus.choose.model import LabelModel
+from isthmus.choose.stages.apply import Batch
 from isthmus.features.blocks import Block, MemoryBlock, RowBlock
 from isthmus.features.term_rows import weigh_counts
 from isthmus.scale.chunks import Chunk, Job, load_codes
 from isthmus.scale.views import View, load_rows
-
-_FLOOR = 1e-3  # no member can veto a class by calling it impossible
-
 
 # -- blocks of files ---------------------------------------------------------------------------------------------------
 
@@ -122,53 +120,39 @@ class ChunkPasses:
 # -- fitted methods ----------------------------------------------------------------------------------------------------
 
 
-class Model(Protocol):
-    """A fitted method: scores whose softmax are probabilities."""
-
-    def chunk_scores(self, chunk: Chunk, job: Job) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of the documents of a chunk, and which of them hold nothing that the method knows."""
-        ...
-
-    def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
-        """Scores of texts."""
-        ...
-
-
 @dataclass
 class FittedMethod:
-    """An estimator that was fitted on blocks, and the columns it reads."""
+    """An estimator that was fitted on chunks, and the columns that it reads."""
 
     estimator: Any
     columns: Columns
 
-    def chunk_scores(self, chunk: Chunk, job: Job) -> tuple[np.ndarray, np.ndarray]:
-        return self.estimator.block_scores(ChunkBlock(chunk, job, self.columns))
+    @property
+    def classes_(self) -> np.ndarray:
+        return self.columns.classes
 
-    def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
-        def rows() -> RowBlock:  # not every method reads them
-            return views[self.columns.view].count_texts(texts)
+    def chunk(self, chunk: Chunk, job: Job) -> Block:
+        """Return a chunk as the estimator reads it."""
+        return ChunkBlock(chunk, job, self.columns)
 
-        block: Block = MemoryBlock("target", rows, texts, weigh=self.columns.weigh)
-        return self.estimator.block_scores(block)[0]
+    def texts(self, texts: Sequence[str], views: Mapping[str, View]) -> Block:
+        """Return texts as the estimator reads them; the rows are made when a method asks for them."""
+        return MemoryBlock(
+            "target", lambda: views[self.columns.view].count_texts(texts), texts, weigh=self.columns.weigh
+        )
 
 
-@dataclass
-class VotingModel:
-    """Weighted geometric mean of probabilities, as :func:`isthmus.choose.stages.apply.pool`."""
+def read_opinions(model: LabelModel, blocks: Mapping[str, Block]) -> tuple[Batch, np.ndarray]:
+    """Return the members' opinions about documents, and which documents hold no term that a member knows.
 
-    members: dict[str, Model]
-    weights: dict[str, float]
-
-    def _pool(self, scores: Mapping[str, np.ndarray]) -> np.ndarray:
-        total = np.zeros_like(next(iter(scores.values())))
-        for name, own in scores.items():
-            total += self.weights[name] * np.maximum(log_softmax(own, axis=1), math.log(_FLOOR))
-        return total
-
-    def chunk_scores(self, chunk: Chunk, job: Job) -> tuple[np.ndarray, np.ndarray]:
-        parts = {name: model.chunk_scores(chunk, job) for name, model in self.members.items()}
-        no_known_terms = np.all([own for _, own in parts.values()], axis=0)
-        return self._pool({name: own for name, (own, _) in parts.items()}), no_known_terms
-
-    def text_scores(self, texts: Sequence[str], views: Mapping[str, View]) -> np.ndarray:
-        return self._pool({name: model.text_scores(texts, views) for name, model in self.members.items()})
+    Parameters
+    ----------
+    model : LabelModel
+        Its members are :class:`FittedMethod`.
+    blocks : mapping of str to Block
+        The documents as each member reads them.
+    """
+    found = {name: member.estimator.block_scores(blocks[name]) for name, member in model.members.items()}
+    columns = {name: member.classes_ for name, member in model.members.items()}
+    unknown = np.all([own for _, own in found.values()], axis=0)
+    return Batch({name: softmax(scores) for name, (scores, _) in found.items()}, columns), unknown
