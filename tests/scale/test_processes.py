@@ -67,7 +67,7 @@ def test_an_error_in_a_worker_is_an_error_here_and_ends_them_all(chunks, kind, c
     with pytest.raises(kind, match=said) as error:
         engine.map(call, chunks, phase="asking")
     assert error.value.code == code
-    assert all(worker._process.poll() is not None for worker in engine._processes), "no worker outlives its run"
+    assert all(worker.poll() is not None for worker in engine._processes), "no worker outlives its run"
     engine.close()
 
 
@@ -80,7 +80,7 @@ def test_a_run_whose_worker_is_killed_ends_in_one_sentence_and_goes_on(corpus, t
 
     def kill(event):
         if event["phase"] == "labelling" and started:
-            os.kill(started.pop()._processes[0]._process.pid, signal.SIGKILL)
+            os.kill(started.pop()._processes[0].pid, signal.SIGKILL)
 
     monkeypatch.setattr(settings, "ProcessEngine", start)
     files = corpus / "source.csv", corpus / "target" / "a.csv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import reduce
 from itertools import chain
@@ -60,9 +60,15 @@ class LocalEngine:
     def _run(
         self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
-        """Results of all chunks in their order, or sums of some of them where ``add`` is given."""
-        found = run_group(function, chunks, args, add, Meter(phase, chunks))
-        return found if add is None else [found]
+        """Return the results of all chunks in their order, or sums of some of them where ``add`` is given."""
+        meter = Meter(phase, chunks)
+
+        def results() -> Iterator[Any]:
+            for chunk in chunks:
+                yield function(chunk, *args)
+                meter.add(chunk.rows)
+
+        return list(results()) if add is None else [reduce(add, results())]
 
 
 class DaskEngine(LocalEngine):
@@ -92,14 +98,13 @@ class DaskEngine(LocalEngine):
         self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
         """As :meth:`LocalEngine._run`; sums are added in a tree on the workers."""
-        size = max(1, -(-len(chunks) // (_TASKS * self.workers)))  # neighbours together, several groups a worker
-        groups = [chunks[i : i + size] for i in range(0, len(chunks), size)]
+        groups = cut_groups(chunks, _TASKS * self.workers)
         meter = Meter(phase, chunks)
         dask = import_optional("dask", "A dask cluster", extra="scale")
         with _cluster_at_hand():
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-                held = self.client.submit(_same, args, pure=False)
-            futures = [self.client.submit(_on_worker, function, group, held, add, pure=False) for group in groups]
+                held = self.client.submit(tuple, args, pure=False)
+            futures = [self.client.submit(run_noted, function, group, held, add, pure=False) for group in groups]
             sums = futures
             while add is not None and len(sums) > 1:
                 fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
@@ -107,9 +112,7 @@ class DaskEngine(LocalEngine):
             rows = [sum(chunk.rows for chunk in group) for group in groups]
             self._follow({**dict.fromkeys(sums, 0), **dict(zip(futures, rows, strict=True))}, meter)
             gathered = self.client.gather(sums)
-        warn_again(chain.from_iterable(cautions for _, cautions in gathered))
-        parts = [part for part, _ in gathered]
-        return parts if add is not None else list(chain.from_iterable(parts))
+        return join_groups(gathered, add)
 
     def _follow(self, left: dict[Any, int], meter: Meter) -> None:
         """Wait until the futures in ``left`` are done, and count the rows of each."""
@@ -151,37 +154,33 @@ def _cluster_at_hand() -> Iterator[None]:
         ) from None
 
 
-def _same(args: tuple) -> tuple:
-    return args
+def cut_groups(chunks: Sequence[HasRows], most: int) -> list[Sequence[HasRows]]:
+    """Return at most so many groups of neighbouring chunks."""
+    size = max(1, -(-len(chunks) // most))
+    return [chunks[start : start + size] for start in range(0, len(chunks), size)]
 
 
-def run_group(
-    function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None, meter: Meter | None = None
-) -> Any:
-    def results() -> Iterator[Any]:
-        for chunk in group:
-            yield function(chunk, *args)
-            if meter is not None:
-                meter.add(chunk.rows)
-
-    return list(results()) if add is None else reduce(add, results())
-
-
-def _on_worker(function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None) -> tuple[Any, list]:
-    """As :func:`run_group`, with what was warned of."""
+def run_noted(
+    function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None
+) -> tuple[Any, list[Warning]]:
+    """Return the results of a group of chunks, or their sum where ``add`` is given, and the warnings."""
+    results = (function(chunk, *args) for chunk in group)
     with warnings.catch_warnings(record=True) as caught:
-        result = run_group(function, group, args, add)
-    return result, [caution.message for caution in caught]
+        found = list(results) if add is None else reduce(add, results)
+    return found, [caution.message for caution in caught]
+
+
+def join_groups(found: Sequence[tuple[Any, list[Warning]]], add: Callable | None) -> list:
+    """Warn as the groups did; return all results, or the sums of the groups where ``add`` is given."""
+    for caution in chain.from_iterable(cautions for _, cautions in found):
+        warnings.warn(caution, stacklevel=2)
+    parts = [part for part, _ in found]
+    return parts if add is not None else list(chain.from_iterable(parts))
 
 
 def _add_noted(add: Callable, parts: Sequence[tuple[Any, list]]) -> tuple[Any, list]:
     results, cautions = zip(*parts, strict=True)
     return reduce(add, results), list(chain.from_iterable(cautions))
-
-
-def warn_again(cautions: Iterable[Any]) -> None:
-    for caution in cautions:
-        warnings.warn(caution, stacklevel=2)
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:
