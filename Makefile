@@ -6,7 +6,7 @@ WORKERS ?= 2
 # A file of tests stays on one worker; conftest.py says which files come first.
 SPREAD := --dist loadgroup --no-loadscope-reorder
 STALE  ?= say
-# Rooms whose tests are quick, for `make check`; single slow tests in them carry the marker slow.
+# Packages with fast tests, for `make check`; single slow tests in them have the marker slow.
 FAST   := $(addprefix tests/,api choose clustering corpus evaluate explain \
 	features math shift contract/test_imports.py contract/test_answers.py \
 	test_methods.py test_request.py)
@@ -108,12 +108,12 @@ test-oldest:                ## the contract tests on the oldest supported numpy,
 	.venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,zh,dev]" -e ./benchmarks $(OLDEST)
 	.venv-oldest/bin/python -m pytest -n $(WORKERS) tests/contract tests/classify tests/features
 
-ROOM ?= choose
+PACKAGE ?= choose
 N ?= 20
 SEED ?= 0
 
-mutants: $(VENV)/.dev      ## small wrong changes to a room: which of them do its tests notice? (ROOM=named: the table)
-	$(BIN)/python tools/mutate.py $(if $(filter named,$(ROOM)),--named,$(ROOM) --number $(N) --seed $(SEED))
+mutants: $(VENV)/.dev      ## show which small faults in a package its tests detect (PACKAGE=named: faults of the table)
+	$(BIN)/python tools/mutate.py $(if $(filter named,$(PACKAGE)),--named,$(PACKAGE) --number $(N) --seed $(SEED))
 
 clean:
 	rm -rf $(VENV) .venv-oldest docs/_build docs/reference/generated docs/gallery dist htmlcov .coverage* demo-output demo-workspace
