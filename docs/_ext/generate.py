@@ -21,14 +21,14 @@ from isthmus.request import ClusterRequest, LabelRequest, Option
 
 OURS = ("isthmus", "isthmus_bench")
 
-# Rooms whose public names get pages of their own, in the order in which data moves.
-ROOMS = (
+# Packages and modules whose public names have their own pages, in the order in which data passes through them.
+PACKAGES = (
     ("isthmus", "The short list", "What most programs need, importable from `isthmus` itself."),
     ("isthmus.api.result", "What label gives", "The labelling: labels, confidence, reasons, checks, reports, files."),
     ("isthmus.api.cluster", "What cluster gives", "The grouping: clusters, names, alignment."),
     ("isthmus.api.diagnose", "What diagnose gives", "Findings, most serious first, with advice."),
-    ("isthmus.base", "The gate", "Who is source, who is target; pipelines; progress."),
-    ("isthmus.pipeline", "Pipelines", "Vectoriser and method as one estimator; domains travel along."),
+    ("isthmus.base", "Input validation", "Source and target rows, masked labels, base classes."),
+    ("isthmus.pipeline", "Pipelines", "Vectoriser and method as one estimator that accepts domains."),
     ("isthmus.methods", "Recipes", "Named ways from texts to labels."),
     ("isthmus.corpus", "Read", "Collections of documents, and files they come from."),
     ("isthmus.features", "Vectorise", "From texts to sparse matrices and kernels."),
@@ -52,7 +52,7 @@ ROOMS = (
     ("isthmus.exceptions", "Errors", "What may be raised, each with a stable code."),
 )
 
-# Of modules that are no room of their own, what a user may call.
+# Public functions of modules that are not listed completely.
 SELECTED = {
     "isthmus.classify.labeller": ["CommandLabeller", "LabellerClassifier"],
     "isthmus.explain.cocc": ["bridge_words", "cluster_table", "document_table"],
@@ -97,7 +97,7 @@ def public_names(module: ModuleType) -> list[str]:
 
 
 def find(module: ModuleType, name: str) -> object:
-    """What a public name stands for: ``isthmus.cluster`` is a function, though its room has the same name."""
+    """What a public name stands for: ``isthmus.cluster`` is a function, though its package has the same name."""
     if module is isthmus and name in isthmus._PUBLIC:
         return getattr(importlib.import_module(isthmus._PUBLIC[name]), name)
     return getattr(module, name)
@@ -107,11 +107,11 @@ def _is_documented(value: object) -> bool:
     return inspect.isclass(value) or inspect.isroutine(value)
 
 
-def rooms() -> list[tuple[str, str, str, list[str]]]:
-    """Module, title, sentence and names of each room that exists; an object is listed once, where it comes first."""
+def packages() -> list[tuple[str, str, str, list[str]]]:
+    """Module, title, sentence and names of each package that exists; an object is listed once, where it comes first."""
     seen: set[int] = set()
     listed = []
-    for name, title, sentence in ROOMS:
+    for name, title, sentence in PACKAGES:
         if importlib.util.find_spec(name) is None:
             continue
         module = importlib.import_module(name)
@@ -123,9 +123,9 @@ def rooms() -> list[tuple[str, str, str, list[str]]]:
 
 
 def api_pages() -> dict[str, str]:
-    """File name to text: the tables of rooms for the API page, and a page per object."""
+    """File name to text: the tables of packages for the API page, and a page per object."""
     pages, tables = {}, []
-    for module_name, title, sentence, names in rooms():
+    for module_name, title, sentence, names in packages():
         module = importlib.import_module(module_name)
         rows = []
         for name in names:
@@ -133,13 +133,13 @@ def api_pages() -> dict[str, str]:
             pages[f"{module_name}.{name}.rst"] = _object_page(module_name, name, value, names)
             rows.append((f"[`{name}`](generated/{module_name}.{name}.rst)", _first_line(value)))
         tables.append(f"## {title}\n\n`{module_name}`: {sentence}\n\n{_table(('Name', 'What it is'), rows)}")
-    pages["rooms.inc"] = "\n\n".join(tables) + "\n"
+    pages["packages.inc"] = "\n\n".join(tables) + "\n"
     return pages
 
 
-def _object_page(module: str, name: str, value: object, room: list[str]) -> str:
+def _object_page(module: str, name: str, value: object, names: list[str]) -> str:
     title = f"{module}.{name}"
-    # Where a room has the function's name, Sphinx would find the room: point it to the function's own module.
+    # If a package has the name of a function, Sphinx would find the package: name the module of the function instead.
     shadowed = importlib.util.find_spec(title) is not None if module == "isthmus" else False
     home = value.__module__ if shadowed else module
     lines = [title, "=" * len(title), "", f".. currentmodule:: {home}", ""]
@@ -153,8 +153,8 @@ def _object_page(module: str, name: str, value: object, room: list[str]) -> str:
     else:
         lines += [f".. autofunction:: {name}", ""]
     if "See Also" not in (inspect.getdoc(value) or ""):
-        others = [f":obj:`~{module}.{other}`" for other in room if other != name]
-        lines += [f".. seealso:: In the same room: {', '.join(others)}.", ""] if others else []
+        others = [f":obj:`~{module}.{other}`" for other in names if other != name]
+        lines += [f".. seealso:: In the same package: {', '.join(others)}.", ""] if others else []
     lines += [f".. minigallery:: {title}", "   :add-heading: In the gallery", "   :heading-level: -", ""]
     return "\n".join(lines)
 

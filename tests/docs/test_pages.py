@@ -92,11 +92,11 @@ def test_every_public_name_is_in_the_api_reference(built, public):
     page = built / f"isthmus.{public}.rst"
     assert page.is_file(), f"no API page for isthmus.{public}"
     assert re.search(rf"^\.\. auto(class|function):: {public}$", page.read_text(encoding="utf-8"), re.M)
-    assert f"[`{public}`](generated/{page.name})" in (built / "rooms.inc").read_text(encoding="utf-8")
+    assert f"[`{public}`](generated/{page.name})" in (built / "packages.inc").read_text(encoding="utf-8")
 
 
-def test_names_of_the_rooms_are_in_the_api_reference(generate, built):
-    names = {f"{module}.{name}" for module, _, _, found in generate.rooms() for name in found}
+def test_names_of_the_packages_are_in_the_api_reference(generate, built):
+    names = {f"{module}.{name}" for module, _, _, found in generate.packages() for name in found}
     assert {"isthmus.evaluate.macro_f1", "isthmus.features.TextVectorizer", "isthmus.exceptions.DataError"} <= names
     assert names == {path.stem for path in built.glob("*.rst")}
 

@@ -166,7 +166,7 @@ def review_later(
 def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:
     """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
 
-    Documents are accepted from the surest down for as long as the mean of (1 − confidence) of the accepted ones stays
+    Documents are accepted from the most confident down for as long as the mean of (1 − confidence) of the accepted ones stays
     within the budget; of documents with one confidence those with more ``among_equals`` come first, and documents that
     are alike in both are accepted together or not at all. As good as the confidences are: under a strong shift they are
     too high.

@@ -30,7 +30,7 @@ class Diagnosis:
         ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; most serious first.
     tables : dict of str to list of dict
         ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``, ``new_groups``, at most 50 rows
-        each; and ``doubtful_labels``, all of them, the most doubtful first.
+        each; and ``doubtful_labels``, the most uncertain labels first.
     settings : dict
 
     See Also
@@ -92,7 +92,7 @@ class Diagnosis:
         """Source labels that are probably wrong, as columns for a person to fill in ``true_label``.
 
         ``document`` (numbered from 1), ``id`` where ``ids`` are given, ``text``, ``label``, ``suggested``, ``support``
-        (0 to 1: what speaks for the label), ``for_label`` and ``for_suggested`` (words that speak for either),
+        (0 to 1: evidence for the label), ``for_label`` and ``for_suggested`` (words that support either),
         ``true_label`` (empty). Give it to :meth:`isthmus.api.result.LabelResult.teach` as ``source_labels``.
         """
         return review_table(self.tables.get("doubtful_labels", []), source_texts, ids)
@@ -114,7 +114,7 @@ def diagnose(
     random_state: int | None = 0,
     language: str = "auto",
 ) -> Diagnosis:
-    """Say what separates two collections and whether labels can travel, without any target label.
+    """Describe how two collections differ and whether labels transfer, without target labels.
 
     Parameters
     ----------

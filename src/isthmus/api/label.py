@@ -101,7 +101,7 @@ def label(
     See Also
     --------
     isthmus.cluster : Groups instead of labels.
-    isthmus.diagnose : Whether labels can travel, before anything is labelled.
+    isthmus.diagnose : Reports whether labels transfer, before any document is labelled.
     isthmus.api.result.LabelResult : What comes back.
 
     Examples

@@ -160,7 +160,7 @@ class Answers:
         Answers
         """
         new = set(later.rows)
-        # A document drawn at random remains part of the random sample, whoever answers it later.
+        # A document drawn at random remains part of the random sample, no matter who answers it later.
         was_random = {entry["row"] for entry in self.entries if entry["drawn"] == RANDOM}
         given = [
             entry | ({"drawn": RANDOM} if entry["row"] in was_random and entry["drawn"] != GROUP else {})

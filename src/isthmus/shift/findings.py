@@ -1,6 +1,6 @@
 """Turn measures into findings: a severity, a sentence with numbers, and advice.
 
-Severity: 0 fine, 1 worth a look, 2 caution, 3 do not transfer. No threshold was chosen by looking at target labels.
+Severity: 0 fine, 1 attention, 2 caution, 3 do not transfer. No threshold was chosen by looking at target labels.
 Each threshold follows from the meaning of its figure. It was checked on random halves of one corpus, for which every
 finding must be fine, and on mixtures of two domains. ``TRANSFER`` lists the topics that decide the verdict.
 """

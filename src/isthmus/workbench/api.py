@@ -541,7 +541,7 @@ def resume(access: Owner, run: str) -> schema.Job:
 
 @router.get(RUN + "/tables/{table}", tags=["runs"])
 def get_table(access: Viewer, run: str, table: str) -> Any:
-    """Return a table of the report, such as hero, cards, curve, bins, map, groups, moved, shift or decision."""
+    """Return a table of the report, such as ``hero``, cards, curve, bins, map, groups, moved, shift or decision."""
     found = access.workspace.runs.table(find_run(access, run).id, table)
     if found is None:
         raise HTTPException(404, "The run has no such table.")
