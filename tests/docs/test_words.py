@@ -96,7 +96,7 @@ def test_pages_are_plain(path):
 
 
 def test_phrases_are_found_outside_code_only():
-    source = '"""Take the surest labels.\n\n>>> surest = 1\n"""\nhero = "a hero"  # in all rooms\nx = 1  # see ``hero``\n'
+    source = '"""Take the surest labels.\n\n>>> surest = 1\n"""\nx = "a hero"  # in all rooms\nx = 1  # see ``hero``\n'
     assert found_phrases(docstrings_and_comments(source)) == [
         "'surest': write 'most confident'",
         "'rooms': write 'packages'",

@@ -52,9 +52,18 @@ class AccuracyEstimate:
         return 1.0 if self.estimate is None else float(expit(clipped_logit(self.estimate) + ALONE))
 
     def raised(self, by: float, by_outside: float) -> AccuracyEstimate:
-        """The estimate and its interval, higher by so much, as where two classes that were confused became one.
+        """Return a higher estimate, for example after two confused classes were merged.
 
-        ``by_outside`` is the rise among documents outside new groups.
+        Parameters
+        ----------
+        by : float
+            Increase of the estimate and of its interval.
+        by_outside : float
+            Increase among documents outside new groups.
+
+        Returns
+        -------
+        AccuracyEstimate
         """
         if self.estimate is None:
             return self
@@ -87,7 +96,23 @@ def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
 
 
 def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
-    """Confidences ``caution`` log-odds lower, as at the low end of the accuracy to expect, and at most ``surest``."""
+    """Return confidences that are ``caution`` log-odds lower.
+
+    The result corresponds to the low end of the expected accuracy's interval.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+        Confidences.
+    caution : float
+        Log-odds to subtract.
+    surest : float
+        Upper limit of a confidence before the subtraction.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+    """
     return expit(logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, min(surest, 1 - _EDGE))) - caution)
 
 
@@ -164,12 +189,30 @@ def review_later(
 
 
 def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:
-    """Documents to review so that the rest is expected to hold at most ``error_budget`` wrong labels.
+    """Mark the documents to review, so that the expected share of wrong labels among the others is within the budget.
 
-    Documents are accepted from the most confident down for as long as the mean of (1 − confidence) of the accepted ones stays
-    within the budget; of documents with one confidence those with more ``among_equals`` come first, and documents that
-    are alike in both are accepted together or not at all. As good as the confidences are: under a strong shift they are
-    too high.
+    The function accepts documents in order of decreasing confidence while the mean of (1 − confidence) of the accepted
+    documents is within the budget. Documents that agree in confidence and in ``among_equals`` are accepted together or
+    not at all. The result is only as good as the confidences, which are too high under a strong shift.
+
+    Parameters
+    ----------
+    confidence : array-like of shape (n_documents,)
+        Probability that the label is right.
+    error_budget : float
+        Accepted share of wrong labels, from 0 to 1.
+    among_equals : array-like of shape (n_documents,), optional
+        Documents of equal confidence with larger values are accepted first.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_documents,)
+        True for documents to review.
+
+    Raises
+    ------
+    UsageError
+        The budget is not a share.
 
     Examples
     --------
