@@ -63,7 +63,8 @@ SOURCES = sorted((pages.ROOT / "src").rglob("*.py"))
 
 def found_phrases(text):
     """Return each forbidden phrase outside code with its replacement."""
-    plain = re.sub(r"`+[^`\n]*`+|\$[^$\n]*\$|\]\([^)\s]*\)|\{\w+\}", " ", text)
+    plain = re.sub(r"(?m)^ *[*\w]+(, [*\w]+)* : ", "", text)  # names of parameters
+    plain = re.sub(r"`+[^`\n]*`+|\$[^$\n]*\$|\]\([^)\s]*\)|\{\w+\}", " ", plain)
     phrases = list(PHRASES.values())
     return [f"{match[0]!r}: write {phrases[int(match.lastgroup[1:])]!r}" for match in FORBIDDEN.finditer(plain)]
 
