@@ -10,7 +10,7 @@ from isthmus._math.information import kl_divergence, mutual_information
 from isthmus.classify.cocc import kernels
 from isthmus.classify.cocc.blocks import Problem
 from isthmus.classify.cocc.co_clustering import CoClustering, match_clusters, smooth_source
-from isthmus.features.blocks import MemoryPasses
+from isthmus.features.blocks import Passes
 
 
 def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
@@ -23,7 +23,7 @@ def problem(seed, n=14, d=12, n_classes=2, k=4, density=0.5):
 
 def in_memory(X, n_classes):
     """The rows of a target, whose source is given elsewhere."""
-    return Problem(MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(n_classes)))
+    return Problem(Passes(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(n_classes)))
 
 
 def run(X, counts, documents, words, *, k=4, trade_off=0.25, smoothing=0.3, **options):

@@ -11,7 +11,7 @@ from isthmus.classify.cocc.blocks import Documents, Problem
 from isthmus.classify.cocc.classifier import settle
 from isthmus.classify.cocc.co_clustering import group_words
 from isthmus.exceptions import DataError, UsageError
-from isthmus.features.blocks import MemoryPasses
+from isthmus.features.blocks import Passes
 from isthmus_bench.shifted import make_shifted_texts
 
 
@@ -140,7 +140,7 @@ def test_labels_are_those_of_the_centroids_that_new_documents_meet():
 
 def settled(X, labels):
     """Documents in clusters, before they move to centroids."""
-    problem = Problem(MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(2)))
+    problem = Problem(Passes(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(2)))
     documents = Documents(problem, problem.placed(labels).name, idf=problem.passes.idf)
     documents.move(None, counted=False)
     return documents
@@ -204,7 +204,7 @@ def test_sketches_bring_words_of_the_same_documents_together():
     made = make_shifted_texts(240, 240, shared=0.25, random_state=0)
     vectorizer = CountVectorizer()
     X = vectorizer.fit_transform(made.texts)
-    problem = Problem(MemoryPasses(X[:1], X[1:], np.zeros(1), np.arange(2)))
+    problem = Problem(Passes(X[:1], X[1:], np.zeros(1), np.arange(2)))
     vectors = problem.sketch(np.random.default_rng(0))
     cosine = vectors @ vectors.T
     here, there = (

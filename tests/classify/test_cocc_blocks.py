@@ -10,7 +10,7 @@ from isthmus.classify.cocc import blocks
 from isthmus.classify.cocc.classifier import settle
 from isthmus.classify.cocc.co_clustering import CoClustering
 from isthmus.exceptions import DataError
-from isthmus.features.blocks import MemoryBlock, RowBlock
+from isthmus.features.blocks import Block, RowBlock
 
 
 def two_domains(n=120, d=60, seed=0):
@@ -97,7 +97,7 @@ def test_the_table_follows_the_documents_however_many_move(n_moved):
 
 def test_documents_without_a_label_are_left_out_of_the_classes_table():
     rows = sp.csr_matrix(np.array([[2, 0, 1], [5, 5, 5], [0, 3, 0], [1, 0, 0]]))
-    block = MemoryBlock("source", lambda: RowBlock.of(rows), codes=np.array([1, -1, 0, 1], dtype=np.int32))
+    block = Block("source", lambda: RowBlock.of(rows), codes=np.array([1, -1, 0, 1], dtype=np.int32))
     table, documents = blocks.class_table(block, 2)
     logs = np.log1p([[0, 3, 0], [2, 0, 1]]) + np.log1p([[0, 0, 0], [1, 0, 0]])
     np.testing.assert_allclose(table.toarray() / blocks.ONE, logs, atol=1e-9)

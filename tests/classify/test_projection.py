@@ -18,7 +18,7 @@ from isthmus.classify.projection.classifier import (
 )
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.features import TextVectorizer
-from isthmus.features.blocks import MemoryBlock, RowBlock
+from isthmus.features.blocks import Block, RowBlock
 from isthmus.shift.shares import likely_shares
 
 
@@ -149,7 +149,7 @@ def test_the_most_confident_rows_are_taken_from_every_class():
     margins, labels = np.array([0.8, 0.6, 0.1, 0.2, 0.0]), np.array([0, 0, 1, 1, 0])
     rows = RowBlock.of(sp.csr_matrix(np.eye(5)))
     for share, taken in ((0.5, [0, 1, 3]), (1.0, [0, 1, 2, 3])):
-        block = MemoryBlock("target", lambda: rows)
+        block = Block("target", lambda: rows)
         block.keep("labels-1", {"labels": labels, "margins": margins})
         found = count_above(block, least_margins(labels, margins, share, 2), 1).total()
         assert np.flatnonzero(found.document_frequency).tolist() == taken

@@ -6,21 +6,21 @@ import pytest
 from isthmus import TransductiveCentroidClassifier
 from isthmus.classify import vectors
 from isthmus.classify.strings import landmarks
-from isthmus.features.blocks import ONE, MemoryBlock, MemoryPasses, as_steps
+from isthmus.features.blocks import ONE, Block, Passes, as_steps
 
 SOURCE = ["kind staff", "rude staff here", "friendly staff", "fast bike", "slow bike today", "strong bike"]
 TARGET = ["kind staff again", "polite clerk", "the staff", "fast car", "slow engine", "bike and car", "no words"]
 
 
-class TextPasses(MemoryPasses):
+class TextPasses(Passes):
     """Texts in memory as one block of each side."""
 
     def __init__(self, codes, classes):
         self.classes = classes
         self.languages = ("en",)
         self.blocks = {
-            "source": MemoryBlock("source", None, SOURCE, codes),
-            "target": MemoryBlock("target", None, TARGET),
+            "source": Block("source", None, SOURCE, codes),
+            "target": Block("target", None, TARGET),
         }
 
 
@@ -39,7 +39,7 @@ def test_strings_learn_from_the_surer_half_of_the_target(monkeypatch):
     model = landmarks.LandmarkKernelClassifier().fit_passes(TextPasses(codes, np.array(["bike", "staff"])))
     # four of seven are the fewest that are at least half
     assert learned == [("source", 6), ("target", 0), ("source", 6), ("target", 4)]
-    scores, blank = model.block_scores(MemoryBlock("target", None, ["kind staff", " "]))
+    scores, blank = model.block_scores(Block("target", None, ["kind staff", " "]))
     assert scores.shape == (2, 2)
     assert scores[0].argmax() == 1
     assert blank.tolist() == [False, True]
@@ -52,7 +52,7 @@ def test_a_ridge_that_a_sample_sets_grows_with_the_source(monkeypatch):
     finish = landmarks.LandmarkKernelClassifier.finish
 
     class Sampled(TextPasses):
-        sample = MemoryBlock("source", None, SOURCE[2:4], codes[2:4])
+        sample = Block("source", None, SOURCE[2:4], codes[2:4])
 
     def note(model, sums, alpha):
         ridges.append(alpha)
@@ -85,7 +85,7 @@ def test_target_documents_are_scored_about_the_mean_of_the_target(monkeypatch):
     model = TransductiveCentroidClassifier()
     model.block_means_ = {"source": rows[0], "target": np.zeros(2)}
     model.centroids_, model.inverse_temperature_ = np.eye(2), 3.0
-    scores, _ = model.block_scores(MemoryBlock("target", None, ["kind staff", "fast bike"]))
+    scores, _ = model.block_scores(Block("target", None, ["kind staff", "fast bike"]))
     assert scores == pytest.approx(3 * rows, abs=1e-3)
 
 
@@ -94,7 +94,7 @@ def test_landmarks_are_as_many_of_both_sides_and_the_first(monkeypatch):
     codes = np.repeat([1, 0], 3).astype(np.int32)
     model = landmarks.LandmarkKernelClassifier().fit_passes(TextPasses(codes, np.array(["bike", "staff"])))
     assert model.landmarks_ == [*SOURCE[:2], *TARGET[:2]]
-    assert model.block_scores(MemoryBlock("target", None, TARGET))[0].shape == (7, 2)
+    assert model.block_scores(Block("target", None, TARGET))[0].shape == (7, 2)
 
 
 @pytest.mark.parametrize(("language", "lengths"), [("en", (5, 8)), ("zh", (1, 4))])

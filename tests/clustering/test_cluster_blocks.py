@@ -6,20 +6,20 @@ from cut_passes import CutPasses
 
 from isthmus.clustering import CrossGuidedKMeans
 from isthmus.clustering.guided import assign_chunk, sum_groups
-from isthmus.features.blocks import MemoryBlock, RowBlock
+from isthmus.features.blocks import Block, RowBlock
 
 
 def test_rows_of_a_chunk_are_added_up_by_the_nearest_centre():
     # Two documents of the first word, one of the second, one without a word.
     rows = RowBlock(np.array([0, 1, 2, 3, 3]), np.array([0, 0, 1], np.int32), np.array([1, 3, 2], np.int32), 2)
     idf, centers = np.ones(2), np.eye(2)
-    target = MemoryBlock("target", lambda: rows)
+    target = Block("target", lambda: rows)
     stats = assign_chunk(target, idf, centers)
     assert stats.counts.tolist() == [2, 1]
     assert stats.sums.tolist() == [[2.0, 0.0], [0.0, 1.0]]
     total, documents = sum_groups(target, idf, 1)  # a target: all in one
     assert (total.tolist(), documents.tolist()) == ([[2.0, 1.0]], [4])
-    source = MemoryBlock("source", lambda: rows, codes=np.array([1, -1, 0, 1]))
+    source = Block("source", lambda: rows, codes=np.array([1, -1, 0, 1]))
     by_label, labelled = sum_groups(source, idf, 2)
     assert (by_label.tolist(), labelled.tolist()) == ([[0.0, 1.0], [1.0, 0.0]], [1, 2])
 

@@ -105,7 +105,7 @@ def test_pivot_weight_is_a_cosine_of_both_sides():
 
     a, b = weighed(one), weighed(other)
     cosine = np.sum(a * b, axis=1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
-    found = pivot_weights(Contexts(pivots, one, other, "window"), pivots, smoothing=0.1)
+    found = pivot_weights(Contexts(pivots, one, other), pivots, smoothing=0.1)
     assert found == pytest.approx((cosine + 0.1) / 1.1)
     assert found.max() <= 1
 

@@ -5,10 +5,10 @@ from functools import partial, reduce
 
 import numpy as np
 
-from isthmus.features.blocks import MemoryBlock, MemoryPasses, RowBlock
+from isthmus.features.blocks import Block, Passes, RowBlock
 
 
-class CutPasses(MemoryPasses):
+class CutPasses(Passes):
     """``cuts`` as ``numpy.array_split`` takes them: how many blocks, or where each but the first begins."""
 
     def __init__(self, source, target, codes, classes, cuts):
@@ -18,7 +18,7 @@ class CutPasses(MemoryPasses):
         for side, X, own in (("source", source, codes), ("target", target, unlabelled)):
             blocks = np.array_split(np.arange(X.shape[0]), cuts)
             self.parts[side] = [
-                MemoryBlock(side, partial(RowBlock.of, X[rows]), codes=own[rows].astype(np.int32)) for rows in blocks
+                Block(side, partial(RowBlock.of, X[rows]), codes=own[rows].astype(np.int32)) for rows in blocks
             ]
 
     def sum(self, function, sides, *args, phase, add=operator.add):

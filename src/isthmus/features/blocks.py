@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,74 +60,26 @@ class RowBlock:
         return np.array([0.0] + [1.0 + np.log(count) for count in range(1, most)])
 
 
-class Block(Protocol):
-    """One block as a pass meets it. What is kept of it is there in the next pass."""
-
-    side: str  # "source" or "target"
-
-    @property
-    def rows(self) -> RowBlock:
-        """Over the vocabulary."""
-        ...
-
-    @property
-    def weighed(self) -> sp.csr_matrix:
-        """Return the rows as the method's vectoriser weighs them."""
-        ...
-
-    @property
-    def codes(self) -> np.ndarray:
-        """Class of each document of the source, -1 where there is none."""
-        ...
-
-    def texts(self) -> list[str]: ...
-
-    def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None: ...
-
-    def kept(self, name: str) -> Mapping[str, np.ndarray] | None: ...
-
-
-class Passes(Protocol):
-    """Feeds the blocks of both domains to a fit.
-
-    ``classes`` are sorted; ``idf`` is over the documents of both sides; ``sample`` and ``target_sample`` are some
-    documents of each side, the same however the blocks are cut.
-    """
-
-    classes: np.ndarray
-    n_source: int
-    n_target: int
-    random_state: int
-
-    @property
-    def n_columns(self) -> int: ...
-
-    @property
-    def languages(self) -> tuple[str, ...]: ...
-
-    @property
-    def idf(self) -> np.ndarray: ...
-
-    @property
-    def sample(self) -> Block: ...
-
-    @property
-    def target_sample(self) -> Block: ...
-
-    def sum(
-        self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
-    ) -> Any:
-        """``function(block, *args)`` of the blocks of "source", "target" or "both", added up."""
-        ...
-
-    def forget(self, name: str) -> None:
-        """Drop what blocks kept under this name."""
-        ...
-
-
 @dataclass
-class MemoryBlock:
-    """A block in memory; rows are made when they are asked for."""
+class Block:
+    """One block of documents, in memory.
+
+    Chunks of files have the same attributes and methods (``isthmus.scale.methods.ChunkBlock``).
+
+    Parameters
+    ----------
+    side : {"source", "target"}
+    make_rows : callable
+        Returns the rows over the vocabulary; called on the first use of ``rows``.
+    words : sequence of str
+        Texts of the documents.
+    codes : ndarray of int
+        Class of each source document, -1 for a document without a label.
+    held : dict
+        Arrays that an earlier pass stored.
+    weigh : callable, optional
+        Turns counts into the weights of the method's vectoriser.
+    """
 
     side: str
     make_rows: Callable[[], RowBlock]
@@ -138,25 +90,45 @@ class MemoryBlock:
 
     @cached_property
     def rows(self) -> RowBlock:
+        """Counts over the vocabulary."""
         return self.make_rows()
 
     @cached_property
     def weighed(self) -> sp.csr_matrix:
+        """The rows with the weights of the method's vectoriser."""
         return self.rows.matrix() if self.weigh is None else self.weigh(self.rows.matrix())
 
     def texts(self) -> list[str]:
+        """Return the texts of the documents."""
         return list(self.words)
 
     def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store arrays for the next pass."""
         self.held[name] = arrays
 
     def kept(self, name: str) -> Mapping[str, np.ndarray] | None:
+        """Return the arrays that an earlier pass stored, or None."""
         return self.held.get(name)
 
 
 @dataclass
-class MemoryPasses:
-    """CSR rows without repeated entries, as one block of each side."""
+class Passes:
+    """Feed both domains to a fit: CSR rows without repeated entries, as one block of each side.
+
+    Files are fed by a class with the same attributes and methods (``isthmus.scale.methods.ChunkPasses``).
+
+    Parameters
+    ----------
+    source, target : sparse matrix
+        Counts of the documents of each domain.
+    codes : ndarray of int
+        Class of each source document, -1 for a document without a label.
+    classes : ndarray
+        The classes, sorted.
+    random_state : int
+    languages : tuple of str
+        Languages in which the texts are read, main one first.
+    """
 
     source: sp.csr_matrix
     target: sp.csr_matrix
@@ -170,12 +142,13 @@ class MemoryPasses:
         self.n_target = self.target.shape[0]
         codes = np.asarray(self.codes, dtype=np.int32)
         self.blocks = {
-            "source": MemoryBlock("source", lambda: RowBlock.of(self.source, codes), codes=codes),
-            "target": MemoryBlock("target", lambda: RowBlock.of(self.target)),
+            "source": Block("source", lambda: RowBlock.of(self.source, codes), codes=codes),
+            "target": Block("target", lambda: RowBlock.of(self.target)),
         }
 
     @property
     def idf(self) -> np.ndarray:
+        """Inverse document frequencies over the documents of both sides."""
         frequency = sum(
             np.bincount(X.indices[X.data > 0], minlength=self.n_columns) for X in (self.source, self.target)
         )
@@ -183,19 +156,23 @@ class MemoryPasses:
 
     @property
     def sample(self) -> Block:
+        """Some documents of the source, the same however the blocks are cut."""
         return self.blocks["source"]
 
     @property
     def target_sample(self) -> Block:
+        """Some documents of the target, the same however the blocks are cut."""
         return self.blocks["target"]
 
     def sum(
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
     ) -> Any:
+        """Return the sum of ``function(block, *args)`` over the blocks of "source", "target" or "both"."""
         names = ("source", "target") if sides == "both" else (sides,)
         return reduce(add, (function(self.blocks[name], *args) for name in names))
 
     def forget(self, name: str) -> None:
+        """Drop the arrays that blocks stored under this name."""
         for block in self.blocks.values():
             block.held.pop(name, None)
 

@@ -25,7 +25,6 @@ class Contexts:
     columns: np.ndarray
     source: sp.csr_matrix  # how often a word and a context word occur together in that domain
     target: sp.csr_matrix
-    unit: str = "document"  # "window" (within some tokens) or "document"
 
 
 def pivot_words(source: sp.csr_matrix, target: sp.csr_matrix) -> np.ndarray:
@@ -47,13 +46,11 @@ def document_contexts(source: sp.csr_matrix, target: sp.csr_matrix, *, limit: in
     ``limit`` context words; by default 1,000 or as many as keep the table below ten million cells.
     """
     columns = context_words(source, target, limit or min(1_000, max(50, _CELLS // source.shape[1])))
-    return Contexts(columns, _meet_in_documents(source, columns), _meet_in_documents(target, columns), "document")
+    return Contexts(columns, _meet_in_documents(source, columns), _meet_in_documents(target, columns))
 
 
 def _meet_in_documents(X: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
-    present = sp.csr_matrix((np.ones(X.nnz, dtype=np.float32), X.indices, X.indptr), shape=X.shape)
-    present.data[X.data == 0] = 0.0
-    present.eliminate_zeros()
+    present = (X != 0).astype(np.float32)
     return _without_self(sp.csr_matrix(present.T @ present[:, columns]), columns)
 
 
@@ -72,8 +69,8 @@ def window_contexts(
     columns = np.asarray(columns, dtype=np.int64)
     place = np.full(len(vocabulary), -1, dtype=np.int64)
     place[columns] = np.arange(len(columns))
-    sides = [_meet_in_windows(tokens, vocabulary, place, columns, window) for tokens in (source_tokens, target_tokens)]
-    return Contexts(columns, sides[0], sides[1], "window")
+    sides = (_meet_in_windows(tokens, vocabulary, place, columns, window) for tokens in (source_tokens, target_tokens))
+    return Contexts(columns, *sides)
 
 
 def _meet_in_windows(documents, vocabulary, place, columns, window) -> sp.csr_matrix:

@@ -88,8 +88,13 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list], how: Hashable
             ("first tokens", how),
             lambda: ({text: row for row, text in enumerate(texts)}, _read_tokens(texts, read)),
         )
-        rows = [places.get(text, -1) for text in texts]
-        return _read_tokens(texts, read) if -1 in rows else _take_tokens(first, np.array(rows, dtype=np.int64))
+        rows = np.array([places.get(text, -1) for text in texts], dtype=np.int64)
+        if np.any(rows < 0):
+            return _read_tokens(texts, read)
+        if np.array_equal(rows, np.arange(len(first.ends))):
+            return first
+        chosen, ends = take_runs(np.concatenate([[0], first.ends]), rows)
+        return Tokens(first.words, first.ids[chosen], ends[1:])
 
     return shared(("tokens", how, texts_key(texts)), make)
 
@@ -97,14 +102,6 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list], how: Hashable
 def numbering() -> defaultdict[Any, int]:
     """Numbers words as they are first asked for, without a line of Python per word."""
     return defaultdict(count().__next__)
-
-
-def _take_tokens(tokens: Tokens, rows: np.ndarray) -> Tokens:
-    """The tokens of some texts, numbered as before."""
-    if np.array_equal(rows, np.arange(len(tokens.ends))):
-        return tokens
-    places, ends = take_runs(np.concatenate([[0], tokens.ends]), rows)
-    return Tokens(tokens.words, tokens.ids[places], ends[1:])
 
 
 def take_runs(ends: np.ndarray, runs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,11 +20,10 @@ import importlib.util
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -49,16 +48,6 @@ from isthmus.features.static_vectors import (
 
 MINILM = "minilm"
 _BATCH = 250  # texts of a slow model between two reports, and between two visits to the disk
-
-
-class Embedder(Protocol):
-    """What a name resolves to."""
-
-    name: str
-    fingerprint: str  # changes when the model does; "" where that cannot be said
-
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        """One row of numbers per text."""
 
 
 def may_read_other_scripts(embedder: Embedder | None) -> bool:
@@ -153,6 +142,11 @@ class VectorTable:
         return self.vectors[rows]
 
 
+# Callables that return one row of numbers per text. ``fingerprint`` changes when the model changes; it is empty for
+# models without one.
+Embedder = StaticEmbedder | ModelEmbedder | FunctionEmbedder | VectorTable
+
+
 def resolve_embedder(model: Any) -> Embedder:
     """The model behind a name, a folder or a function; one sentence where there is none."""
     if isinstance(model, (StaticEmbedder, ModelEmbedder, FunctionEmbedder, VectorTable)):
@@ -191,24 +185,17 @@ def _folder_model(name: str, folder: Path) -> ModelEmbedder:
             package = import_optional("model2vec", f"The model {name!r}", extra="sentences")
             return package.StaticModel.from_pretrained(str(folder)).encode
         package = import_optional("sentence_transformers", f"The model {name!r}", extra="sentences")
-        with _no_bars():
-            model = package.SentenceTransformer(str(folder))  # takes a GPU where there is one
+        bars = import_optional("transformers.utils.logging", "A sentence model", extra="sentences")
+        shown = bars.is_progress_bar_enabled()
+        bars.disable_progress_bar()  # the library's bars would appear between the lines of our own progress
+        try:
+            model = package.SentenceTransformer(str(folder))  # uses a GPU if the machine has one
+        finally:
+            if shown:
+                bars.enable_progress_bar()
         return functools.partial(model.encode, show_progress_bar=False, convert_to_numpy=True)
 
     return ModelEmbedder(name, load, folder_fingerprint(folder))
-
-
-@contextmanager
-def _no_bars() -> Iterator[None]:
-    """Without the progress bars of the library, which would stand beside ours."""
-    bars = import_optional("transformers.utils.logging", "A sentence model", extra="sentences")
-    shown = bars.is_progress_bar_enabled()
-    bars.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            bars.enable_progress_bar()
 
 
 def _is_model2vec(folder: Path) -> bool:

@@ -77,29 +77,21 @@ def _fill(index: Any, out: np.ndarray, split: int, scale: np.ndarray | None, n_j
         a, b = block
         width = split or b
         target = out[a - first_row : b - first_row, :width]
-        direct = (
-            scale is None and out.dtype == index.dtype and out.flags.c_contiguous and not isinstance(out, np.memmap)
-        )
-        raw = out[a - first_row : b - first_row] if direct else np.empty((b - a, width), index.dtype)
+        raw = np.empty((b - a, width), index.dtype)
         index.add_rows(a, b, raw)
-        if scale is not None:
-            np.multiply(raw[:, :width], scale[a:b, None], out=target, casting="unsafe")
-            target *= scale[None, :width].astype(target.dtype)
-        elif not direct:
+        if scale is None:
             target[:] = raw
+        else:
+            np.multiply(raw, scale[a:b, None], out=target, casting="unsafe")
+            target *= scale[None, :width].astype(target.dtype)
         if not split:
             _mirror(out, a, b)
         return b - a
 
     workers = min(n_threads(n_jobs), len(blocks))
-    if workers <= 1:
-        for block in blocks:
-            done += one(block)
-            if report is not None:
-                report(done, n - first_row)
-        return
-    with ThreadPoolExecutor(workers) as pool:
-        for rows in pool.map(one, blocks[::-1]):  # the longest rows first, so that no thread ends late
+    with ThreadPoolExecutor(max(workers, 1)) as pool:  # threads start with the first task: none for one worker
+        # Several threads begin with the longest rows, so that none of them ends late.
+        for rows in pool.map(one, blocks[::-1]) if workers > 1 else map(one, blocks):
             done += rows
             if report is not None:
                 report(done, n - first_row)
@@ -115,14 +107,9 @@ def _mirror(out: np.ndarray, a: int, b: int, tile: int = 128) -> None:
 
 
 def rank_symbols(codes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Codes numbered from 1 in their order, and the number of bits that takes."""
-    if len(codes) and int(codes.max()) < 1 << 22:
-        used = np.flatnonzero(np.bincount(codes))
-        table = np.zeros(used[-1] + 1, np.uint32)
-        table[used] = np.arange(1, len(used) + 1, dtype=np.uint32)
-        return table[codes], len(used).bit_length()
-    used, ranks = np.unique(codes, return_inverse=True)
-    return (ranks + 1).astype(np.uint32), len(used).bit_length()
+    """Number code points from 1 in their order; return the numbers and the bits that the largest one needs."""
+    used = np.bincount(codes) > 0
+    return np.cumsum(used, dtype=np.uint32)[codes], int(used.sum()).bit_length()
 
 
 # -- The index: lists of documents by n-gram, from which the rows of a kernel are computed
@@ -207,10 +194,10 @@ def _merge(lists, starts, weights, firsts, dense_from) -> tuple[np.ndarray, np.n
     return merged[: new_starts[kept]], new_starts, new_weights, kept
 
 
-# -- Which n-grams of one sequence stand in which others, and how often: exact, and without a compiler to wait for
+# -- The n-grams that one text shares with others
 
 
-_TABLE = 1 << 22  # entries up to which a number is looked up in a table; beyond that by bisection
+_TABLE = 1 << 22  # largest number that is looked up in a table; larger ones are found by bisection
 
 
 def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
@@ -238,74 +225,60 @@ def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndar
 def shared_ngrams(
     text: np.ndarray, codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int
 ) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
-    """The distinct n-grams of ``text`` as (place, length), how often it has each, and counts of sequences × n-grams.
+    """Count the distinct n-grams of a text in the text itself and in other texts.
 
-    Each n-gram extends one that is a symbol shorter: places of the others that begin with no n-gram of the text drop
-    out length by length.
+    Each n-gram extends one that is a symbol shorter: positions of the other texts where no n-gram of the text begins
+    are dropped length by length.
+
+    Parameters
+    ----------
+    text : ndarray of int
+        Symbols of the text.
+    codes, offsets : ndarray of int
+        Symbols of the other texts, one text after another, and where each text begins; the last entry is the end.
+    lo, hi : int
+        Shortest and longest n-gram.
+
+    Returns
+    -------
+    places : ndarray of shape (n_ngrams, 2)
+        First position and length of each n-gram, by length and then by position.
+    own : ndarray of shape (n_ngrams,)
+        Counts in the text.
+    counts : CSR matrix of shape (n_texts, n_ngrams)
+        Counts in the other texts.
     """
     offsets = np.asarray(offsets, np.int64)
-    n_sequences = len(offsets) - 1
-    if not len(text):
-        return _assemble([], n_sequences)
+    ends = np.repeat(offsets[1:], np.diff(offsets))
     symbols, own_symbols = np.unique(np.asarray(text, np.int64), return_inverse=True)
-    other_symbols = _find(symbols, np.asarray(codes), int(codes.max(initial=0)) + 1)
-    narrow = np.int32 if max(len(codes), len(text) * len(symbols)) < 2**31 else np.int64  # half the memory to walk
-    base = len(symbols) + 1  # a symbol that the text lacks is one more
-    # The first symbols at once, as far as a table holds all their sequences: most places drop out in one walk.
-    start = max((n for n in (2, 3) if n <= min(lo, len(text)) and base**n <= _TABLE), default=1)
-    names, first, own = np.unique(_pack(own_symbols + 1, start, base), return_index=True, return_inverse=True)
-    there = _find(names, _pack(other_symbols + 1, start, base), base**start)  # number of the n-gram at each place
-    at = np.flatnonzero(there >= 0).astype(narrow)
-    left = np.repeat(offsets[1:].astype(narrow), np.diff(offsets))[at] - at  # symbols to the end of its sequence
-    there = there[at].astype(narrow)
-    found = []
-    for length in range(start, min(hi, len(text)) + 1):
-        fits = left >= length
-        at, left, there = at[fits], left[fits], there[fits]
-        if length > start:
-            size = len(names) * len(symbols)
-            keys = own[: len(text) - length + 1] * len(symbols) + own_symbols[length - 1 :]
-            names, first, own = np.unique(keys, return_index=True, return_inverse=True)
-            following = other_symbols[at + length - 1]
-            ahead = _find(names, there * narrow(len(symbols)) + following, size)
-            kept = (following >= 0) & (ahead >= 0)
-            at, left, there = at[kept], left[kept], ahead[kept]
+    other_symbols = _find(symbols, np.asarray(codes, np.int64))
+    base = len(symbols) + 1  # so that a symbol that the text lacks, -1, leads to no n-gram of the text
+    own, at, there = np.zeros(len(text), np.int64), np.arange(len(codes)), np.zeros(len(codes), np.int64)
+    places, times = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.int64)]
+    parts = [sp.csr_matrix((len(offsets) - 1, 0), dtype=np.int64)]
+    for length in range(1, min(hi, len(text)) + 1):
+        keys = own[: len(text) - length + 1] * base + own_symbols[length - 1 :]
+        names, first, own = np.unique(keys, return_index=True, return_inverse=True)
+        inside = at + length <= ends[at]
+        at, there = at[inside], there[inside]
+        there = _find(names, there * base + other_symbols[at + length - 1])
+        at, there = at[there >= 0], there[there >= 0].astype(np.int64)
         if length >= lo:
-            found.append((length, first, np.bincount(own), np.searchsorted(offsets, at, side="right") - 1, there))
-    return _assemble(found, n_sequences)
+            order = np.argsort(first)
+            where = np.searchsorted(offsets, at, side="right") - 1, np.argsort(order)[there]
+            shape = len(offsets) - 1, len(order)
+            parts.append(sp.csr_matrix((np.ones(len(at), np.int64), where), shape=shape))
+            places.append(np.column_stack([first[order], np.full(len(order), length)]))
+            times.append(np.bincount(own)[order])
+    return np.concatenate(places), np.concatenate(times), sp.hstack(parts, format="csr")
 
 
-def _pack(numbers: np.ndarray, length: int, base: int) -> np.ndarray:
-    n = max(0, len(numbers) - length + 1)
-    packed = numbers[:n]
-    for step in range(1, length):
-        packed = packed * base + numbers[step : n + step]
-    return packed
-
-
-def _find(names: np.ndarray, values: np.ndarray, size: int) -> np.ndarray:
-    """Place of each value, below ``size``, among sorted names; −1 where it is none of them."""
-    if not len(names):
-        return np.full(len(values), -1)
+def _find(names: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the place of each value among sorted names, and -1 for other values; names and values are at least -1."""
+    size = int(names.max(initial=-1)) + 2
     if size <= _TABLE:
-        table = np.full(max(size, int(names[-1]) + 1), -1, np.int32)
+        table = np.full(size, -1, np.int32)
         table[names] = np.arange(len(names))
-        return table[values]
+        return table[np.minimum(values, size - 1)]  # the last entry is -1, for values that are too large and for -1
     place = np.minimum(np.searchsorted(names, values), len(names) - 1)
     return np.where(names[place] == values, place, -1)
-
-
-def _assemble(found: list[tuple], n_sequences: int) -> tuple[np.ndarray, np.ndarray, sp.csr_matrix]:
-    """All lengths side by side, n-grams of a length in the order in which the text has them."""
-    places, own, parts = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.int64)], []
-    for length, first, times, rows, columns in found:
-        order = np.argsort(first)
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        pairs, counts = np.unique(rows * len(order) + rank[columns], return_counts=True)
-        where = pairs // len(order), pairs % len(order)
-        parts.append(sp.csr_matrix((counts, where), shape=(n_sequences, len(order)), dtype=np.int64))
-        places.append(np.column_stack([first[order], np.full(len(order), length)]))
-        own.append(times[order])
-    together = sp.hstack(parts, format="csr") if parts else sp.csr_matrix((n_sequences, 0), dtype=np.int64)
-    return np.concatenate(places), np.concatenate(own), together

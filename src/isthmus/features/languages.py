@@ -44,16 +44,12 @@ SCRIPTS = {name: letters for name, letters, _ in _SCRIPTS}  # letters as a class
 _ONE_LANGUAGE = {name: language for name, _, language in _SCRIPTS if language}
 
 
-def _ranges() -> list[tuple[int, int, str]]:
-    """First and last code point of each stretch of letters, with its script, in order."""
-    found = []
-    for name, letters in SCRIPTS.items():
-        written = letters.encode("ascii").decode("unicode_escape")
-        found += [(ord(run[0]), ord(run[-1]), name) for run in re.findall(".-.|.", written, flags=re.DOTALL)]
-    return sorted(found)
-
-
-_RANGES = _ranges()
+# First and last code point of each stretch of letters, with its script, in order.
+_RANGES = sorted(
+    (ord(run[0]), ord(run[-1]), name)
+    for name, letters in SCRIPTS.items()
+    for run in re.findall(".-.|.", letters.encode("ascii").decode("unicode_escape"), flags=re.DOTALL)
+)
 _STARTS = [first for first, _, _ in _RANGES]
 IDEOGRAPHIC = frozenset({"zh", "ja"})
 _COMPOUNDING = {"af", "da", "de", "et", "fi", "hu", "is", "nl", "no", "sv", "tr"}
@@ -128,10 +124,8 @@ def identify_language(text: str) -> str | None:
 def _identify(text: str) -> tuple[str | None, float]:
     """Language, or script, or None, and how probable it is."""
     script = script_of(text)
-    if script is None:
-        return None, 1.0
-    alone = _ONE_LANGUAGE.get(script)
-    if alone is not None:
+    alone = _ONE_LANGUAGE.get(script or "")
+    if script is None or alone is not None:
         return alone, 1.0
     if script == "latin" and _is_plain_english(text):
         return "en", 1.0
@@ -142,11 +136,9 @@ def _identify(text: str) -> tuple[str | None, float]:
 def pick_language(text: str, languages: Sequence[str]) -> str:
     """The likeliest of a few languages for one text; the first where the text does not tell."""
     script = script_of(text)
-    if script is None:
-        return languages[0]
-    alone = _ONE_LANGUAGE.get(script)
-    if alone is not None:
-        return alone if alone in languages else languages[0]
+    alone = _ONE_LANGUAGE.get(script or "")
+    if script is None or alone is not None:
+        return alone if alone is not None and alone in languages else languages[0]
     return next((name for name, _ in _identifier().rank(text[:_SAMPLE_CHARACTERS]) if name in languages), languages[0])
 
 
@@ -322,7 +314,11 @@ def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
     elif language in UNSPACED or language == "ko" or not has_stop_words(language):
         words = ()  # characters in place of words, or no list
     else:
-        words = _listed(language)
+        import stopwordsiso
+
+        listed = stopwordsiso.stopwords(_SHARED_LISTS.get(language, language))
+        # Lists contain phrases, too; a phrase's words are stop words only if they are listed themselves.
+        words = [normalize_text(word).lower() for word in listed if " " not in word]
     if negations:
         return frozenset(words)
     return frozenset(words) - NEGATIONS[language] if language in NEGATIONS else frozenset()
@@ -335,11 +331,3 @@ def has_stop_words(language: str) -> bool:
 
 
 _SHARED_LISTS = {"bs": "hr", "sr": "hr"}
-
-
-def _listed(language: str) -> frozenset[str]:
-    import stopwordsiso
-
-    listed = stopwordsiso.stopwords(_SHARED_LISTS.get(language, language))
-    # Lists hold phrases, too; a phrase's words are stop words only where they are listed themselves.
-    return frozenset(normalize_text(word).lower() for word in listed if " " not in word)

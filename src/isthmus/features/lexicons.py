@@ -54,11 +54,8 @@ _SOURCES: dict[str, tuple[str, str, str, Callable[[Path], Iterable[tuple[str, fl
 
 
 def _file_of(language: str) -> Path | None:
-    if language not in _SOURCES:
-        return None
-    _, module, file, _ = _SOURCES[language]
-    found = package_file(module, file)
-    return None if found is None else found[0]
+    found = package_file(*_SOURCES[language][1:3]) if language in _SOURCES else None
+    return found[0] if found else None
 
 
 def has_lexicon(language: str) -> bool:

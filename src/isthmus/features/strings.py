@@ -7,7 +7,6 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -176,6 +175,9 @@ class StringKernel:
         shape = (n - split, split) if split else (n, n)
         # A product of few with many costs about what a square matrix of the same area does.
         xp = array_module(self.device, int(np.sqrt(shape[0] * shape[1])))
+        index, needed = None, gram_bytes(n, len(codes), hi - lo + 1)
+        if xp is not None and has_memory(xp, needed, f"The kernel of {n:,} texts", self.device):
+            index = GramIndex.build(xp, codes, offsets, lo, hi, self.kind, split)
         return ngram_gram(
             codes,
             offsets,
@@ -187,15 +189,8 @@ class StringKernel:
             out=_room(shape, np.dtype(dtype), out),
             n_jobs=self.n_jobs,
             report=lambda done, total: progress("comparing texts", done, total),
-            index=None if xp is None else self._index(xp, codes, offsets, split),
+            index=index,
         )
-
-    def _index(self, xp: Any, codes: np.ndarray, offsets: np.ndarray, split: int) -> GramIndex | None:
-        lo, hi = self._lengths()
-        n = len(offsets) - 1
-        if not has_memory(xp, gram_bytes(n, len(codes), hi - lo + 1), f"The kernel of {n:,} texts", self.device):
-            return None
-        return GramIndex.build(xp, codes, offsets, lo, hi, self.kind, split)
 
 
 @dataclass(frozen=True)
@@ -253,25 +248,18 @@ def _room(shape: tuple[int, int], dtype: np.dtype, out: Any) -> np.ndarray:
         )
         matrix = np.lib.format.open_memmap(name, mode="w+", dtype=dtype, shape=shape)
     except BaseException:  # a warning made an error, a full disk, Ctrl-C
-        _remove(name)
+        os.unlink(name)
         raise
     # The mapping, not the array: views of the array live on it. Its name is kept so long, for other processes to open.
-    weakref.finalize(matrix._mmap, _remove, name)  # type: ignore[attr-defined]
+    weakref.finalize(matrix._mmap, Path(name).unlink, missing_ok=True)  # type: ignore[attr-defined]
     return matrix
-
-
-def _remove(name: str) -> None:
-    with suppress(OSError):
-        os.unlink(name)
 
 
 def _free_memory() -> int | None:
     try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
         pass
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

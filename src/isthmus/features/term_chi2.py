@@ -61,10 +61,6 @@ class TermStatistics:
     def document_frequency(self) -> np.ndarray:
         return self._term_sums(self.documents)
 
-    @property
-    def nbytes(self) -> int:
-        return sum(a.nbytes for a in (self.starts, self.klass, self.occurrences, self.documents, self.class_documents))
-
     def __add__(self, other: TermStatistics) -> TermStatistics:
         return self._merge(other, operator.add)
 
@@ -85,13 +81,6 @@ class TermStatistics:
         documents[place] = self.class_documents
         klass = np.asarray(place, dtype=np.int32)[self.klass]
         return TermStatistics(self.starts, klass, self.occurrences, self.documents, documents)
-
-    def between(self, first: int, last: int) -> TermStatistics:
-        """The statistics of the classes from ``first`` up to ``last``, which become the classes 0, 1, …"""
-        kept = (self.klass >= first) & (self.klass < last)
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
-        parts = self.klass[kept] - np.int32(first), self.occurrences[kept], self.documents[kept]
-        return TermStatistics(starts, *parts, self.class_documents[first:last])
 
     @property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -228,9 +217,6 @@ def _level(stats: TermStatistics, level: str) -> tuple[np.ndarray, np.ndarray, f
 # class counts: :func:`chi2` documents, :func:`tf_chi2` occurrences (Zheng, Liu, Teng and Sun, AIRS 2009, section 3.1).
 
 
-_REDUCTIONS = ("max", "total", None)
-
-
 def tf_chi2(X, y, *, reduce="max"):
     """Modified χ² of each term: the 2 × 2 tables count occurrences.
 
@@ -295,7 +281,7 @@ def chi2(X, y, *, reduce="max"):
 
 
 def _scores(X, y, level, reduce):
-    if reduce not in _REDUCTIONS:
+    if reduce not in ("max", "total", None):
         raise UsageError(f"reduce={reduce!r}; use 'max', 'total' or None.", code="bad-parameter")
     stats = _statistics(X, y)
     if reduce is None:

@@ -126,20 +126,6 @@ def place_hashes(hashes, slots):
 
 
 @compiled
-def take_packed(packed, starts, order):
-    size = 0
-    for own in order:
-        size += starts[own + 1] - starts[own]
-    taken = np.empty(size, np.uint8)
-    at = 0
-    for own in order:
-        for i in range(starts[own], starts[own + 1]):
-            taken[at] = packed[i]
-            at += 1
-    return taken
-
-
-@compiled
 def document_frequency(ids, ends, n_terms):
     frequency = np.zeros(n_terms, np.int64)
     last = np.full(n_terms, -1, np.int64)
@@ -172,18 +158,6 @@ def pair_keys(ids, ends, solo, column, width, keys, rows):
 
 
 @compiled
-def _find(sorted_keys, key):
-    low, high = 0, sorted_keys.shape[0]
-    while low < high:
-        middle = (low + high) // 2
-        if sorted_keys[middle] < key:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < sorted_keys.shape[0] and sorted_keys[low] == key else -1
-
-
-@compiled
 def count_rows(ids, ends, solo, column, pairs, width):
     """CSR arrays of the documents: columns of single terms, then those of the pairs, and how often each occurs."""
     size = ids.shape[0] * (2 if pairs.shape[0] else 1)
@@ -205,20 +179,13 @@ def count_rows(ids, ends, solo, column, pairs, width):
                 if pairs.shape[0] and at + 1 < ends[row]:
                     after = column[ids[at + 1]]
                     if after >= 0 and (solo.shape[0] == 0 or (solo[at] and solo[at + 1])):
-                        place = _find(pairs, own * width + after)
-                        if place >= 0:
+                        key = own * width + after
+                        place = np.searchsorted(pairs, key)
+                        if place < pairs.shape[0] and pairs[place] == key:
                             found[n] = width + place
                             n += 1
             at += 1
-        if n > 64:
-            found[:n].sort()
-        else:  # by insertion, which is quicker for few
-            for i in range(1, n):
-                own, j = found[i], i
-                while j > 0 and found[j - 1] > own:
-                    found[j] = found[j - 1]
-                    j -= 1
-                found[j] = own
+        found[:n].sort()
         for i in range(n):
             if i > 0 and found[i] == found[i - 1]:
                 counts[filled - 1] += 1

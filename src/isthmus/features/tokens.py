@@ -95,31 +95,20 @@ def cut_subwords(word: str) -> list[str]:
 # -- segmenters: optional packages that know words of scripts without blanks -------------------------------------------
 
 
-def _cut_chinese() -> Callable[[str], list[str]]:
-    return importlib.import_module("rjieba").cut
-
-
-def _cut_japanese() -> Callable[[str], list[str]]:
-    tagger = importlib.import_module("fugashi").Tagger("-Owakati")
-    return lambda text: tagger.parse(text).split()
-
-
-def _cut_thai() -> Callable[[str], list[str]]:
-    return importlib.import_module("pythainlp.tokenize").word_tokenize
-
-
-_SEGMENTERS = {"zh": _cut_chinese, "ja": _cut_japanese, "th": _cut_thai}
-
-
 @lru_cache(maxsize=4)
 def segmenter(language: str) -> Callable[[str], list[str]] | None:
-    """What cuts a text of the language into words, where such a package is installed; else None."""
-    if language not in _SEGMENTERS:
-        return None
+    """Return the function that cuts a text of the language into words, or None where no such package is installed."""
     try:
-        return _SEGMENTERS[language]()
+        if language == "zh":
+            return importlib.import_module("rjieba").cut
+        if language == "ja":
+            tagger = importlib.import_module("fugashi").Tagger("-Owakati")
+            return lambda text: tagger.parse(text).split()
+        if language == "th":
+            return importlib.import_module("pythainlp.tokenize").word_tokenize
     except (ImportError, RuntimeError):  # fugashi without a dictionary is a RuntimeError
-        return None
+        pass
+    return None
 
 
 def as_terms(term: str | tuple[str, ...] | None) -> tuple[str, ...]:
@@ -170,19 +159,15 @@ class WordAnalyzer:
         seen = self.look_up(words, language)
         if not self.negation:
             return [term for word in words if (term := seen[word]) is not None]
-        turned = self._turned(words, language)
-        found = [(seen[word], negated) for word, negated in zip(words, turned, strict=True)]
-        return [negate(term) if negated else term for term, negated in found if term is not None]
-
-    def _turned(self, words: list[str], language: str) -> list[bool]:
-        """Which words stand close behind one that negates."""
+        # Mark the words that follow closely behind one that negates.
         turning, last = negators(language), -self.negation - 1
         turned = []
         for place, word in enumerate(words):
             if word.lower() in turning:
                 last = place
             turned.append(0 < place - last <= self.negation)
-        return turned
+        found = [(seen[word], negated) for word, negated in zip(words, turned, strict=True)]
+        return [negate(term) if negated else term for term, negated in found if term is not None]
 
     def _found_phrases(self, terms: list[Any]) -> list[str]:
         plain = [term if isinstance(term, str) else PIECE for term in terms]
@@ -253,15 +238,6 @@ class WordAnalyzer:
 
     def forget(self) -> None:
         self._seen.clear()
-
-    def settings(self) -> dict[str, Any]:
-        """How texts are read, without the words met so far; stop words of a single language are written out."""
-        known = {name: value for name, value in vars(self).items() if name != "_seen"}
-        return known | ({"stop_words": self._stops(self.languages[0])} if len(self.languages) == 1 else {})
-
-    @classmethod
-    def from_settings(cls, settings: Mapping[str, Any]) -> WordAnalyzer:
-        return cls(**settings)
 
     def __getstate__(self):
         return {**self.__dict__, "_seen": {}}

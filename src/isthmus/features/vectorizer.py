@@ -189,7 +189,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self.__dict__.pop("term_rows", None)  # of an earlier fit
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
-            self.feature_names_, counts = self._count_new_words(texts)
+            # Vectorisers that read the same texts in the same way share their names and counts.
+            self.feature_names_, counts = shared(
+                ("counts", *self._counts_key(texts)),
+                lambda: choose_terms(
+                    find_words(texts, self._words), lambda frequency: self._kept(frequency, len(texts))
+                ),
+            )
         else:
             self._keys, counts = self._count_new_keys(texts)
             kept = self._kept(document_frequency(counts), counts.shape[0])
@@ -275,14 +281,6 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         self._most_documents = 1.0
         if self.stop_words == "auto" and unlisted and not self.sentiment and len(texts) >= _ENOUGH:
             self._most_documents = EVERYWHERE
-
-    def _count_new_words(self, texts):
-        """Names and counts; those who read the same texts in the same way share them."""
-
-        def keep(frequency: np.ndarray) -> np.ndarray:
-            return self._kept(frequency, len(texts))
-
-        return shared(("counts", *self._counts_key(texts)), lambda: choose_terms(find_words(texts, self._words), keep))
 
     def _counts_key(self, texts) -> tuple:
         settings = tuple(value for name, value in sorted(vars(self._words).items()) if name != "_seen")

@@ -15,8 +15,9 @@ from isthmus.corpus.guess import ColumnRoles
 from isthmus.corpus.shards import Block, read_block
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError
+from isthmus.features.counting import take_runs
 from isthmus.features.term_table import packed_starts
-from isthmus.features.token_kernels import document_frequency, hash_parts, take_packed
+from isthmus.features.token_kernels import document_frequency, hash_parts
 from isthmus.scale.reading import Reading, Tokens, read_tokens
 from isthmus.scale.store import Store, damaged, pack, unpack
 
@@ -99,7 +100,7 @@ def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
     order = np.argsort(part, kind="stable")
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
-    packed = take_packed(tokens.terms, starts, order)
+    packed = tokens.terms[take_runs(starts, order)[0]]
     firsts = np.searchsorted(part[order], np.arange(TERM_PARTS + 1))
     arrays = {
         "terms": packed,

@@ -112,7 +112,7 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
     with running(Run[ClusterRequest], request, sources, target, **where) as run:
         reading = run.look()
         run.survey([reading])
-        passes = ChunkPasses(run, run.view(reading))
+        passes: Any = ChunkPasses(run, run.view(reading))
         model = CrossGuidedKMeans(
             "auto" if request.clusters is None else request.clusters,
             guidance="auto" if request.guidance is None else request.guidance,

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from isthmus._math.rows import softmax
 from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Batch
-from isthmus.features.blocks import Block, MemoryBlock, RowBlock
+from isthmus.features.blocks import Block, RowBlock
 from isthmus.features.term_rows import weigh_counts
 from isthmus.scale.chunks import Chunk, Job, load_codes
 from isthmus.scale.views import View, load_rows
@@ -95,15 +95,15 @@ class ChunkPasses:
         return self.view.idf
 
     @cached_property
-    def sample(self) -> MemoryBlock:
+    def sample(self) -> Block:
         texts, labels = self.run.source_sample
         codes = np.searchsorted(self.classes, np.array(labels, dtype=object)).astype(np.int32)
-        return MemoryBlock("source", lambda: self.view.count_texts(texts), texts, codes, weigh=self.columns.weigh)
+        return Block("source", lambda: self.view.count_texts(texts), texts, codes, weigh=self.columns.weigh)
 
     @cached_property
-    def target_sample(self) -> MemoryBlock:
+    def target_sample(self) -> Block:
         texts = self.run.target_sample
-        return MemoryBlock("target", lambda: self.view.count_texts(texts), texts, weigh=self.columns.weigh)
+        return Block("target", lambda: self.view.count_texts(texts), texts, weigh=self.columns.weigh)
 
     def sum(
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
@@ -131,15 +131,13 @@ class FittedMethod:
     def classes_(self) -> np.ndarray:
         return self.columns.classes
 
-    def chunk(self, chunk: Chunk, job: Job) -> Block:
+    def chunk(self, chunk: Chunk, job: Job) -> Any:
         """Return a chunk as the estimator reads it."""
         return ChunkBlock(chunk, job, self.columns)
 
     def texts(self, texts: Sequence[str], views: Mapping[str, View]) -> Block:
         """Return texts as the estimator reads them; the rows are made when a method asks for them."""
-        return MemoryBlock(
-            "target", lambda: views[self.columns.view].count_texts(texts), texts, weigh=self.columns.weigh
-        )
+        return Block("target", lambda: views[self.columns.view].count_texts(texts), texts, weigh=self.columns.weigh)
 
 
 def read_opinions(model: LabelModel, blocks: Mapping[str, Block]) -> tuple[Batch, np.ndarray]:

@@ -17,7 +17,7 @@ from isthmus._utils import one_blas_thread
 from isthmus.classify.cocc.blocks import Problem
 from isthmus.classify.cocc.classifier import CoClusteringClassifier
 from isthmus.classify.cocc.co_clustering import CoClustering, document_logs, smooth_source
-from isthmus.features.blocks import MemoryPasses
+from isthmus.features.blocks import Passes
 from isthmus.methods import make_method
 from isthmus_bench.engine.suite import SpeedCase
 from isthmus_bench.tasks import NEWSGROUP_TASKS, NEWSGROUPS_FILE
@@ -172,7 +172,7 @@ def _compare(peer_class, name: str, n: int, d: int, per_row: int, k: int, rounds
     source = smooth_source(counts)
 
     def start() -> CoClustering:
-        problem = Problem(MemoryPasses(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(source.shape[1])))
+        problem = Problem(Passes(X[:0], X, np.zeros(0, dtype=np.int32), np.arange(source.shape[1])))
         problem.class_counts = counts.T
         return CoClustering(problem, problem.placed(documents), words, k, trade_off=0.25, smoothing=0.3)
 

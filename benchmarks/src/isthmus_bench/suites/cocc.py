@@ -21,7 +21,7 @@ from isthmus._progress import progress
 from isthmus.classify.cocc.blocks import Problem
 from isthmus.classify.cocc.co_clustering import CoClustering, group_words, match_clusters
 from isthmus.evaluate.labels import error_rate
-from isthmus.features.blocks import MemoryPasses
+from isthmus.features.blocks import Passes
 from isthmus_bench.baselines import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites.choose import choice
@@ -124,7 +124,7 @@ class _Prepared:
         counts, labels, domain = _matrix(data, "cocc")
         self.truth = data.target_labels
         self.classes, codes = np.unique(labels[domain > 0].astype(str), return_inverse=True)
-        self.problem = Problem(MemoryPasses(counts[domain > 0], counts[domain < 0], codes, self.classes))
+        self.problem = Problem(Passes(counts[domain > 0], counts[domain < 0], codes, self.classes))
         self.start = self.problem.start()
         self.vectors = self.problem.sketch(np.random.default_rng(0))
 

@@ -20,7 +20,7 @@ from isthmus.classify.cocc.blocks import Documents, Problem, per_length, score_r
 from isthmus.classify.cocc.co_clustering import CoClustering, document_logs, group_words, match_clusters
 from isthmus.classify.rules import CoClusterRule
 from isthmus.exceptions import DataError
-from isthmus.features.blocks import Block, MemoryPasses, Passes, RowBlock
+from isthmus.features.blocks import Block, Passes, RowBlock
 
 DEFAULT_WORD_CLUSTERS = 64
 DEFAULT_TRADE_OFF = 0.25
@@ -192,7 +192,7 @@ class CoClusteringClassifier(TransferClassifier):
         X, alone = sp.csr_matrix(domains.X), not len(domains.target)
         source = X[domains.source]
         # Without a target the source's documents are clustered, and stay in their classes.
-        passes = MemoryPasses(source, source if alone else X[domains.target], domains.source_codes, domains.classes)
+        passes = Passes(source, source if alone else X[domains.target], domains.source_codes, domains.classes)
         search, mapping, settled = self._solve(passes, alone=alone)
         self.document_clusters_ = np.full(domains.n_rows, -1, dtype=np.int64)
         if alone:

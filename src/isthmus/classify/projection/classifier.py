@@ -20,7 +20,7 @@ from isthmus.base import FROM_0, POSITIVE, Domains, Interval, StrOptions, Transf
 from isthmus.classify.projection.hinge import fit_squared_hinge
 from isthmus.classify.rules import ProjectionRule, class_shares
 from isthmus.exceptions import UsageError
-from isthmus.features.blocks import Block, ClassCounts, MemoryPasses, Passes, add_tuples, count_classes
+from isthmus.features.blocks import Block, ClassCounts, Passes, add_tuples, count_classes
 from isthmus.features.projection import Projection, TermProjector
 from isthmus.features.term_chi2 import TermStatistics, as_counts, count_terms
 
@@ -267,7 +267,7 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
 
     def _fit(self, domains: Domains) -> None:
         source, target = (as_counts(domains.rows(rows)) for rows in (domains.source, domains.target))
-        self.fit_passes(MemoryPasses(source, target, domains.source_codes, domains.classes))
+        self.fit_passes(Passes(source, target, domains.source_codes, domains.classes))
 
     def fit_passes(self, passes: Passes) -> TermProjectionClassifier:
         """Fit the chunks of both domains."""
