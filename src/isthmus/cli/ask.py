@@ -18,13 +18,15 @@ EXAMPLE = "Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx"
 
 
 def ask(
-    result: Annotated[Path, argument("RESULT", "What isthmus label --save wrote.")],
-    number: Annotated[int, flag("-n --number --read N", "How many you can answer.", min=1)] = 50,
+    result: Annotated[Path, argument("RESULT", "File that isthmus label --save wrote.")],
+    number: Annotated[
+        int, flag("-n --number --read N", "Number of documents or words that you can answer.", min=1)
+    ] = 50,
     words: Annotated[bool, flag("--words", "Ask about words instead of documents.")] = False,
     suggest: Annotated[
         bool, flag("--suggest", "Show the label given so far; readers who see it tend to agree.")
     ] = False,
-    output: Annotated[str, flag("-o --output FILE", "Where the questions go; - is stdout.")] = "-",
+    output: Annotated[str, flag("-o --output FILE", "File for the questions; - is stdout.")] = "-",
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json")] = False,
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,

@@ -28,7 +28,7 @@ from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
 from isthmus.request import in_flags
 
-Target = Annotated[Path | None, flag("--target FILE", "The file that was labelled, where RESULT lacks its columns.")]
+Target = Annotated[Path | None, flag("--target FILE", "File that was labelled, if RESULT lacks its columns.")]
 MOST_LINES = 8  # lines about the outcome on a terminal, including written files and the next step
 _COUNTS = re.compile(r"(?<=^note: )[\d,]+ of [\d,]+ ")
 

@@ -35,7 +35,7 @@ def register(program: typer.Typer) -> None:
 
 @app.command("sample")
 def copy_sample(
-    output: Annotated[Path, flag("-o --output FOLDER", "Where the files go.")] = Path("."),
+    output: Annotated[Path, flag("-o --output FOLDER", "Folder for the files.")] = Path("."),
     force: Annotated[bool, flag("--force", "Replace files that exist.")] = False,
 ) -> None:
     """Copy the bundled sample: motorcycles.csv (labelled), cars.csv (to be labelled), later.csv (more of the same).

@@ -20,7 +20,7 @@ EXAMPLE = "Example: isthmus demo --method cocc -o demo-output"
 
 
 def demo(
-    output: Annotated[Path, flag("-o --output FOLDER", "Where the files go.")] = Path("demo-output"),
+    output: Annotated[Path, flag("-o --output FOLDER", "Folder for the files.")] = Path("demo-output"),
     method: Annotated[str, shared("method")] = "auto",
     seed: Annotated[int, shared("seed")] = 0,
     force: Annotated[bool, shared("force", "Replace files of an earlier run.")] = False,

@@ -22,7 +22,7 @@ def explain(
     document: Annotated[list[str] | None, flag("--document ID", "Id of a labelled document; may be repeated.")] = None,
     text: Annotated[list[str] | None, flag("--text TEXT", "A text of your own instead; may be repeated.")] = None,
     top: Annotated[int, flag("--top", "Terms per class, by size of contribution.", min=1)] = 10,
-    output: Annotated[str, flag("-o --output OUT", "Where the table goes.")] = "-",
+    output: Annotated[str, flag("-o --output OUT", "File for the table; - is stdout.")] = "-",
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json", "Print JSON instead of csv.")] = False,
     force: Annotated[bool, shared("force", "Replace an output that exists.")] = False,

@@ -16,7 +16,7 @@ def serve(
     folder: Folder = None,
     database: Database = None,
     host: Annotated[
-        str, flag("--host", "Where to listen; an address that others can reach requires accounts.")
+        str, flag("--host", "Address to listen on; an address that others can reach requires accounts.")
     ] = "127.0.0.1",
     port: Annotated[int, flag("--port", "The port.", min=1, max=65535)] = 8765,
     accounts: Annotated[bool, flag("--accounts", "Require accounts on this machine as well.")] = False,
@@ -28,10 +28,12 @@ def serve(
     ] = False,
     proxies: Annotated[
         list[str] | None,
-        flag("--proxy ADDRESS", "A proxy (address or network) that names where requests come from; may be repeated."),
+        flag(
+            "--proxy ADDRESS", "Address or network of a proxy that reports where requests come from; may be repeated."
+        ),
     ] = None,
     log_file: Annotated[
-        str | None, flag("--log FILE", "Where the log goes, as lines of JSON; - is standard output.")
+        str | None, flag("--log FILE", "File for the log, as lines of JSON; - is standard output.")
     ] = None,
 ) -> None:
     """Open the workbench: lasting projects, runs, and a queue in which a team reviews.

@@ -36,13 +36,16 @@ EXAMPLE = "Example: isthmus teach cars.isthmus answers.xlsx -o labelled.csv --sa
 
 
 def teach(
-    result: Annotated[Path, argument("RESULT", "What isthmus label --save wrote.")],
+    result: Annotated[Path, argument("RESULT", "File that isthmus label --save wrote.")],
     answers: Annotated[
         Path | None, argument("ANSWERS", "Table with the columns id (or document) and true_label.")
     ] = None,
     by: Annotated[
         str | None,
-        flag("--by NAME", "Who gave ANSWERS, such as a language model; weighted by how often its answers are right."),
+        flag(
+            "--by NAME",
+            "Annotator who gave ANSWERS, such as a language model; ANSWERS are weighted by its reliability.",
+        ),
     ] = None,
     words: Annotated[Path | None, flag("--words FILE", "Labelled words (columns word, label).")] = None,
     without: Annotated[
@@ -65,9 +68,9 @@ def teach(
     ] = None,
     target: Target = None,
     add: Annotated[list[str] | None, shared("add")] = None,
-    output: Annotated[str, flag("-o --output OUT", "Where the labelled table goes; - is stdout.")] = "-",
+    output: Annotated[str, flag("-o --output OUT", "File for the labelled table; - is stdout.")] = "-",
     report: Annotated[Path | None, shared("report")] = None,
-    save: Annotated[Path | None, flag("--save FILE", "Save the taught labelling, for the next round.")] = None,
+    save: Annotated[Path | None, flag("--save FILE", "Save the result after teaching, for the next round.")] = None,
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json")] = False,
     force: Annotated[bool, shared("force")] = False,

@@ -124,7 +124,7 @@ def create(folder: Folder = None, database: Database = None) -> None:
 
 
 def backup(
-    file: Annotated[Path, argument("FILE", "Where the backup goes, such as friday.tar.")],
+    file: Annotated[Path, argument("FILE", "Backup to write, such as friday.tar.")],
     folder: Folder = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -141,7 +141,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, argument("FILE", "What isthmus workspace backup wrote.")],
+    file: Annotated[Path, argument("FILE", "Backup that isthmus workspace backup wrote.")],
     folder: Folder = None,
     database: Database = None,
     as_json: AsJson = False,
@@ -177,9 +177,9 @@ def check(
 
 
 def hand_over(
-    taker: Annotated[str, flag("--to NAME", "Who gets the projects.")],
+    taker: Annotated[str, flag("--to NAME", "New owner of the projects.")],
     giver: Annotated[
-        str | None, flag("--from NAME", "Whose projects; if omitted, all whose owners cannot sign in.")
+        str | None, flag("--from NAME", "Present owner; if omitted, all projects whose owners cannot sign in.")
     ] = None,
     folder: Folder = None,
     database: Database = None,
@@ -246,7 +246,7 @@ def _read_password(name: str) -> str:
 
 def close_account(
     name: Person,
-    taker: Annotated[str | None, flag("--hand-over-to NAME", "Who gets the projects that nobody else owns.")] = None,
+    taker: Annotated[str | None, flag("--hand-over-to NAME", "New owner of projects that nobody else owns.")] = None,
     folder: Folder = None,
     database: Database = None,
 ) -> None:
