@@ -91,7 +91,7 @@ def test_the_command_splits_and_names(labelled, tmp_path, monkeypatch, capsys):
         [*split[1:], "--seed", "3"],
     ):
         assert run_command(["cluster", *wrong]) == 2
-        assert "--within splits a class of one saved labelling" in capsys.readouterr().err
+        assert "--within splits a class of one saved result" in capsys.readouterr().err
 
 
 def test_subtopics_and_other_names_of_classes(labelled):

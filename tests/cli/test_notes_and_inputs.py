@@ -304,12 +304,12 @@ def test_what_was_found_is_kept_where_the_outputs_cannot_be_written(tmp_path):
     output = str(tmp_path / "out.csv")
     for name in ("out.kept.csv", "out.kept2.csv"):
         kept = outputs.keeping({"label": ["a", "=b"]}, ["1", "2"], output)
-        with pytest.raises(DataError, match=f"The disk is full; what was found is kept in '.*{name}'") as told_so, kept:
+        with pytest.raises(DataError, match=f"The disk is full; the results are stored in '.*{name}'") as told_so, kept:
             raise DataError("The disk is full.", code="output-unwritable")
         assert told_so.value.code == "output-unwritable"
         assert (tmp_path / name).read_text().splitlines() == ["id,label", "1,a", "2,'=b"]
     kept = outputs.keeping({"label": ["a"]}, ["1"], output)
-    with pytest.raises(DataError, match="The outputs cannot be written: broken; what was found") as told_so, kept:
+    with pytest.raises(DataError, match="The outputs cannot be written: broken; the results are stored") as told_so, kept:
         raise ValueError("broken")
     assert told_so.value.code == "output-unwritable"
 
@@ -394,7 +394,7 @@ def test_of_a_labelling_without_its_columns_the_names_are_told(capsys):
     outputs.target_table(result, None, False)
     half, lacks = capsys.readouterr().err.splitlines()
     assert half.startswith("The table holds the 2 documents of s.csv that had no label; ")
-    assert lacks == "The labelling lacks the other columns of the target (nr, region); --target FILE adds them."
+    assert lacks == "The result lacks the other columns of the target (nr, region); --target FILE adds them."
 
 
 def test_the_file_that_was_labelled_is_read_again_by_the_same_columns(tmp_path):
@@ -402,7 +402,7 @@ def test_the_file_that_was_labelled_is_read_again_by_the_same_columns(tmp_path):
     result = SimpleNamespace(input_table=json.dumps({"text": ["title"]}), texts=["loud", "kind"])
     assert list(outputs.target_table(result, tmp_path / "t.csv", True)) == ["title", "comment"]
     other = SimpleNamespace(input_table=json.dumps({"text": ["comment"]}), texts=["loud", "kind"])
-    with pytest.raises(DataError, match="are not the 2 of the labelling"):
+    with pytest.raises(DataError, match="are not the 2 of the result"):
         outputs.target_table(other, tmp_path / "t.csv", True)
 
 

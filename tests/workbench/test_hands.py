@@ -76,7 +76,7 @@ def test_a_column_names_the_hands_and_the_form_sends_them(client, workspace, pro
         ("document,true_label\n99999,x\n", {"by": "gpt"}, "99"),
         ("text,label\na,b\n", {"by": "gpt"}, "true_label and id (or document) are needed"),
         ("document,true_label\n1,x\n", {}, "by is needed"),
-        ("document,true_label,by\n1,x,\n", {}, "name nobody"),
+        ("document,true_label,by\n1,x,\n", {}, "name no annotator"),
     ],
 )
 def test_what_is_refused(client, project, run, table, form, message):
@@ -86,5 +86,5 @@ def test_what_is_refused(client, project, run, table, form, message):
 
 
 def test_a_hand_needs_a_name(workspace, run):
-    with pytest.raises(UsageError, match="name nobody"):
+    with pytest.raises(UsageError, match="name no annotator"):
         workspace.hands.add(run.id, [{"row": 0, "label": "x", "by": " "}], file="a.csv", by=workspace.people.local().id)

@@ -123,7 +123,7 @@ def resumable() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        say("What was done is kept: the same command with --resume continues from there.")
+        say("The finished part is stored: the same command with --resume continues from there.")
         raise
 
 

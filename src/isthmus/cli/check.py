@@ -105,7 +105,7 @@ class Labelling:
 
 
 def check(
-    result: Annotated[str, argument("RESULT", "What isthmus label wrote: the labelled table, or a --save file.")],
+    result: Annotated[str, argument("RESULT", "File that isthmus label wrote: the labelled table, or a --save file.")],
     checked: Annotated[str | None, argument("CHECKED", "The sample with its true labels filled in.")] = None,
     sample: Annotated[int | None, flag("--sample N", "Draw N documents at random, to be labelled.")] = None,
     margin: Annotated[
@@ -114,21 +114,21 @@ def check(
     budget: Annotated[
         float | None,
         flag(
-            "--budget B", "Say which labels can pass unread with at most this share wrong, with 95 % confidence (0.1)."
+            "--budget B", "Find the labels that can pass unread with at most this share wrong, at 95% confidence (0.1)."
         ),
     ] = None,
     by_hand: Annotated[
-        bool, flag("--by-hand", "Say how reliable each person or machine in CHECKED is (by), and how far they agree.")
+        bool, flag("--by-hand", "Report how reliable each annotator in CHECKED (column by) is, and how far they agree.")
     ] = False,
     label_column: Annotated[str, flag("--label COL", "Column of CHECKED with the true labels.")] = TRUTH,
     text: Annotated[str | None, flag("--text COL", "Text column of a labelled table; guessed if omitted.")] = None,
     output: Annotated[
-        str | None, flag("-o --output OUT", "Where the sample goes, or the labels with the true ones put in.")
+        str | None, flag("-o --output OUT", "File for the sample, or for the labels with corrections; - is stdout.")
     ] = None,
     target: Target = None,
     add: Annotated[list[str] | None, shared("add")] = None,
     report: Annotated[Path | None, flag("--report HTML", "Write a report page with the outcome.")] = None,
-    save: Annotated[Path | None, flag("--save FILE", "Save the labelling with the outcome.")] = None,
+    save: Annotated[Path | None, flag("--save FILE", "Save the result with the outcome.")] = None,
     seed: Annotated[int, shared("seed", "Same seed, same documents.")] = 0,
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json", "Print the outcome as JSON on stdout.")] = False,
@@ -427,7 +427,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
     if DONE in table:
         # A sample of corrected labels would find every label right.
         raise DataError(
-            f"{path!r} has the column {DONE!r}, so true labels were put into it; give the labelling as isthmus label "
+            f"{path!r} has the column {DONE!r}, so true labels were put into it; give the result as isthmus label "
             "wrote it, or rename a column of your own.",
             code="bad-check",
         )

@@ -120,7 +120,7 @@ def split_result(request: ClusterRequest) -> None:
     idle = [spec.shown for spec in request.given() if spec.name not in allowed]
     if request.within is None or len(request.files) != 1 or idle:
         extra = f" and leave out {', '.join(idle)}" if idle else ""
-        raise UsageError(f"--within splits a class of one saved labelling; give RESULT and --within LABEL{extra}.")
+        raise UsageError(f"--within splits a class of one saved result; give RESULT and --within LABEL{extra}.")
     if request.as_json and request.output == "-":
         raise UsageError("--json prints on stdout; name a file for the documents with -o OUT.")
     check_outputs(request.output, None, request.force, inputs=request.files)

@@ -207,7 +207,7 @@ def keeping(added: Mapping[str, list], ids: list[str], output: str) -> Iterator[
             raise
         reason = str(error).rstrip(".") if isinstance(error, DataError) else f"The outputs cannot be written: {error}"
         code = error.code if isinstance(error, DataError) else "output-unwritable"
-        raise DataError(f"{reason}; what was found is kept in {str(place)!r}.", code=code) from error
+        raise DataError(f"{reason}; the results are stored in {str(place)!r}.", code=code) from error
 
 
 def _keep_elsewhere(columns: Mapping[str, list], output: str) -> Path | None:
@@ -524,11 +524,11 @@ def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str
     cells = record.get("cells")
     if cells is not None:
         if any(len(column) != len(result.texts) for column in cells.values()):
-            raise DataError("The saved labelling is damaged: its columns differ in length.", code="bad-model")
+            raise DataError("The saved result is damaged: its columns differ in length.", code="bad-model")
         return cells
     if not quiet:
         named = f" ({', '.join(record['names'][:8])})" if record.get("names") else ""
-        say(f"The labelling lacks the other columns of the target{named}; --target FILE adds them.")
+        say(f"The result lacks the other columns of the target{named}; --target FILE adds them.")
     return {"id": result.document_ids, "text": list(result.texts)}
 
 
@@ -538,7 +538,7 @@ def _read_again(result: Any, path: str, text: Sequence[str] | None) -> dict[str,
     # Labels belong to rows, so another order would mix them up.
     if docs.texts != result.texts:
         raise DataError(
-            f"--target {path!r} has {len(docs):,} documents that are not the {len(result.texts):,} of the labelling in "
+            f"--target {path!r} has {len(docs):,} documents that are not the {len(result.texts):,} of the result in "
             "their order; give the file that was labelled.",
             code="bad-parameter",
         )

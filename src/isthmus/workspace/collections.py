@@ -612,7 +612,7 @@ class Hands(Part):
         for entry in entries:
             if not str(entry["by"]).strip():
                 raise UsageError(
-                    "Some answers name nobody; name the hand that gave them, or fill in the column by.",
+                    "Some answers name no annotator; name the annotator who gave them, or fill in the column by.",
                     code="bad-answers",
                 )
             hand = check_name(entry["by"], "hand")

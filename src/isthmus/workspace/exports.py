@@ -207,7 +207,7 @@ class Exports(Part):
 
         found = self._row(RUNS, run)
         if found.state != DONE or found.kind != "label":
-            raise UsageError("Only a labelling that is done can label texts.")
+            raise UsageError("Only a finished labelling run can label texts.")
         return load_result(self._context, run)
 
     def path(self, id: str) -> Path:
@@ -247,7 +247,7 @@ class Exports(Part):
             found = self._row(RUNS, run)
             number = f"-run-{found.number}"
             if kind in _OF_A_RUN and (found.project_id != project or found.state != DONE or found.kind != "label"):
-                raise UsageError("Only a labelling of this project that is done can be exported.")
+                raise UsageError("Only a finished labelling run of this project can be exported.")
         return ending, f"{_slug(name)}{number}-{kind}{ending}"
 
     # Writers

@@ -140,7 +140,7 @@ class Runs(LabelledPart):
         with self._db.writing() as connection:
             parent = find_row(connection, RUNS, run)
             if parent.kind != LABEL or parent.state != DONE:
-                raise UsageError("Only a labelling that is done can be taught; wait for it.")
+                raise UsageError("Only a finished labelling run can be taught; wait until it is done.")
             # The lock gives runs that start at the same time different numbers.
             find_row(connection, PROJECTS, parent.project_id, lock=True)
             ids = [part["id"] for part in parent.record["collections"]]
@@ -873,7 +873,7 @@ class Comparisons(LabelledPart):
         with self._db.reading() as connection:
             rows = [find_row(connection, RUNS, run) for run in (earlier, later)]
         if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
-            raise UsageError("Only two labellings of the same documents that are done can be compared.")
+            raise UsageError("Only two finished labelling runs of the same documents can be compared.")
         return rows[0].target_id, [row.record.get("class_names", {}) for row in rows]
 
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
