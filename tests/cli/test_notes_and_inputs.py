@@ -309,7 +309,7 @@ def test_what_was_found_is_kept_where_the_outputs_cannot_be_written(tmp_path):
         assert told_so.value.code == "output-unwritable"
         assert (tmp_path / name).read_text().splitlines() == ["id,label", "1,a", "2,'=b"]
     kept = outputs.keeping({"label": ["a"]}, ["1"], output)
-    with pytest.raises(DataError, match="The outputs cannot be written: broken; the results are stored") as told_so, kept:
+    with pytest.raises(DataError, match="The outputs cannot be written: broken; the results") as told_so, kept:
         raise ValueError("broken")
     assert told_so.value.code == "output-unwritable"
 
