@@ -24,7 +24,7 @@ def test_the_page_names_every_stage():
 def example():
     """The names that the example of CONTRIBUTING defines."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    section = text.partition("## A new stage")[2].partition("\n## ")[0]
+    section = text.partition("## Add a stage")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```python\n(.*?)```", section, flags=re.DOTALL)
     names = {}
     exec(compile(block, "CONTRIBUTING.md", "exec"), names)
