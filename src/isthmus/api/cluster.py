@@ -1,4 +1,4 @@
-"""The short way to groups: texts and source groups in, named clusters out."""
+"""Group one collection of texts with the help of another: :func:`isthmus.cluster`."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ from isthmus.features.tokens import readable, surface_forms
 from isthmus.methods import make_grouping
 from isthmus.request import ClusterRequest
 
-_SAMPLE = 3_000  # target documents on which the source is judged
-_PYTHON_ALONE = ("method", "n_init", "pivots")  # settings that are checked where they are used
+_SAMPLE = 3_000  # target documents on which the benefit of the source is estimated
+_PYTHON_ALONE = ("method", "n_init", "pivots")  # not in the request; checked by the code that uses them
 
 
 @dataclass(repr=False)
 class GroupingResult(FrameResult):
-    """Clusters of the target, what each is aligned with, and why.
+    """Clusters of the target, the source group aligned with each, and the evidence.
 
     Attributes
     ----------
     labels : ndarray of int
         Cluster of each target text.
     alignment : list of Match
-        Per cluster: source group (None: a new cluster), strength, source collection.
+        Per cluster: source group (None for a new cluster), strength and source collection.
     names : list of str
-        Name per cluster: the aligned group's, or the words that set a new cluster apart.
+        Name of each cluster: that of the aligned group, or the words that distinguish a new cluster.
     model : CrossGuidedKMeans
     vectorizer : TextVectorizer
-        With ``model``, groups later documents: see :meth:`predict`.
+        Together with ``model`` it groups later documents; see :meth:`predict`.
     guidance_estimate : GuidanceEstimate or None
-        Whether this source can be expected to help, judged without labels; None where there is nothing to follow.
+        Whether this source should improve the clusters, estimated without labels; None if no guidance applies.
     words : list of str
-        Name of each column of the model: the commonest word behind each stem.
+        Name of each column of the model: the most common word behind each stem.
 
     See Also
     --------
-    isthmus.cluster : Makes it.
-    isthmus.load : Brings a saved one back.
+    isthmus.cluster : Returns it.
+    isthmus.load : Loads a saved one.
     """
 
     KIND: ClassVar[Kind] = Kind(
@@ -75,6 +75,7 @@ class GroupingResult(FrameResult):
     words: list[str] = field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
+        """Return a summary with the number of texts, clusters and new clusters."""
         new = sum(match.group is None for match in self.alignment)
         return f"GroupingResult({len(self.texts):,} texts, {len(self.names)} clusters, {new} of them new)"
 
@@ -83,7 +84,7 @@ class GroupingResult(FrameResult):
             from isthmus.report import cluster_card
 
             return cluster_card(self)
-        except MissingExtraError:  # without the extra: the same facts, plainly
+        except MissingExtraError:  # without the extra: the same facts without charts
             pass
         sizes = np.bincount(self.labels, minlength=len(self.names))
         new = [name for name, match in zip(self.names, self.alignment, strict=True) if match.group is None]
@@ -96,7 +97,20 @@ class GroupingResult(FrameResult):
         return card(title, facts, bars, about="Groups")
 
     def clusters(self, *, top: int = 10, documents: int = 3) -> list[dict]:
-        """Per cluster: number, name, size, aligned group, strength, words, pivots of the match, typical texts."""
+        """Describe each cluster.
+
+        Parameters
+        ----------
+        top : int, default=10
+            Number of words and of pivots per cluster.
+        documents : int, default=3
+            Number of typical documents per cluster.
+
+        Returns
+        -------
+        list of dict
+            Number, name, size, aligned group, strength, words, ``pivots`` of the match and typical ``documents``.
+        """
         table = cluster_table(self.model, self.words, top=top)
         pivots = match_pivots(self.model, self.words, top=top)
         typical = representative_documents(self.model, self.rows, top=documents)
@@ -106,7 +120,13 @@ class GroupingResult(FrameResult):
         return table
 
     def columns(self) -> dict[str, list]:
-        """The result as columns: text, cluster, cluster_name, aligned_to, strength."""
+        """Return the result as columns.
+
+        Returns
+        -------
+        dict of str to list
+            ``text``, ``cluster``, ``cluster_name``, ``aligned_to`` and ``strength``.
+        """
         found = self.labels.tolist()
         return {
             "text": list(self.texts),
@@ -117,17 +137,48 @@ class GroupingResult(FrameResult):
         }
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Cluster of each new target text, without refitting."""
+        """Return the cluster of each new target text, without refitting.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of int of shape (n_texts,)
+        """
         return self.model.predict(self.vectorizer.transform(check_texts(texts, "texts", fill=True)))
 
     def report(self, path, *, force: bool = False) -> Path:
-        """Write one self-contained HTML page about the clusters; returns its path."""
+        """Write one self-contained HTML page about the clusters.
+
+        Parameters
+        ----------
+        path : path of the page
+        force : bool, default=False
+            Replace an existing page.
+
+        Returns
+        -------
+        Path
+        """
         from isthmus.report import write_cluster_report
 
         return write_cluster_report(self, path, force=force)
 
     def save(self, path, *, force: bool = False) -> Path:
-        """Write the model with its texts and clusters into one file for :func:`isthmus.load`; returns its path."""
+        """Write the model with its texts and clusters into one file for :func:`isthmus.load`.
+
+        Parameters
+        ----------
+        path : path
+        force : bool, default=False
+            Replace an existing file.
+
+        Returns
+        -------
+        Path
+        """
         return save_result(self, path, force=force)
 
 
@@ -157,25 +208,25 @@ def cluster(
     source_groups : sequence
         One group per source text; None where unknown.
     n_clusters : int, optional
-        Number of target clusters; if omitted, as fine as the source's own groups are.
+        Number of target clusters; if omitted, it follows the granularity of the source groups.
     random_state : int, default=0
     method : {"guided", "guided-paper"}, default="guided"
-        "guided-paper": the setting of the paper, to compare with.
+        "guided-paper" uses the settings of the paper, for comparison.
     guidance : float in [0, 1], optional
-        Weight of the source; 0 is plain k-means. If omitted, 0.5 or a weight that suits the pair plainly better, judged
-        without labels; ``result.model.guidance_`` says which.
+        Weight of the source; 0 is plain k-means. If omitted, 0.5, or a weight that fits the pair clearly better,
+        estimated without labels; ``result.model.guidance_`` is the weight used.
     n_init : int, default=10
-        Starts.
+        Number of starts.
     analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     source_collections : sequence of int, optional
-        A number from 1 up per source text, where the source is several collections with groups of their own.
+        Number of the collection of each source text, from 1, if the source consists of several collections.
     pivots : mapping of str to float, optional
-        How much some shared words count when groups are compared, from 0 (not at all) to 1. The words that made each
-        match are in :meth:`isthmus.api.cluster.GroupingResult.clusters`.
+        Weight of shared words in group comparison, from 0 (ignored) to 1.
+        :meth:`isthmus.api.cluster.GroupingResult.clusters` lists the words behind each match.
     text, label, id : str, optional
-        Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
-        several. The id names documents in tables.
+        Columns of data frames, if two frames are given instead of lists; guessed if omitted. ``text`` may name
+        several columns. The id names documents in tables.
 
     Returns
     -------
@@ -184,7 +235,7 @@ def cluster(
     See Also
     --------
     isthmus.label : Labels instead of groups.
-    isthmus.CrossGuidedKMeans : The estimator behind it.
+    isthmus.CrossGuidedKMeans : The estimator that it fits.
 
     Examples
     --------
@@ -218,7 +269,7 @@ def cluster(
     domain = np.concatenate([collections, np.full(len(target_texts), -1)])
     given = {**settings, "pivots": pivots}
     if guidance is None:
-        del given["guidance"]  # each method has its own
+        del given["guidance"]  # each method has its own default
     vectorizer, model, rows = make_grouping(source_texts, target_texts, **given)
     model.fit(rows, groups, sample_domain=domain)
     guidance_estimate = _look_ahead(model, rows, groups, collections, random_state)

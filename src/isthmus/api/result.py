@@ -1,4 +1,4 @@
-"""The result of labelling: labels with confidence, and everything that a person can do with them."""
+"""Hold the result of labelling: labels, confidences, and the actions that users apply to them."""
 
 from __future__ import annotations
 
@@ -135,6 +135,7 @@ class LabelResult(FrameResult, Labelling):
     input_table: str | None = None  # columns of the file that was labelled, as JSON
 
     def __repr__(self) -> str:
+        """Return a summary with the number of texts, the method and the expected accuracy."""
         expected = "not estimated"
         if self.expected_accuracy is not None and self.expected_accuracy.estimate is not None:
             expected = f"{self.expected_accuracy.estimate:.0%}{self._condition}"
@@ -168,11 +169,30 @@ class LabelResult(FrameResult, Labelling):
         return card(title, facts, [(labels[i], counts[i] / len(self.texts)) for i in order], about="Labels")
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the label of each later text, without refitting."""
+        """Return the label of each later text, without refitting.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts,)
+        """
         return self.label_new(texts).labels
 
     def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probabilities of the classes, in the order of ``classes``, for each later text."""
+        """Return the class probabilities of each later text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+            The columns are in the order of ``classes``.
+        """
         return self.model.predict_proba(check_texts(texts, "texts", fill=True))
 
     @shows_progress
@@ -197,7 +217,7 @@ class LabelResult(FrameResult, Labelling):
         texts = check_texts(texts, "texts", fill=True)
         if vectors is not None:
             add_vectors(self.model, texts, vectors)
-        with sharing():  # methods that read the same words read them once
+        with sharing():  # count the words of a text once for all methods
             unknown = has_no_known_terms(self.model, texts)
             if 2 * unknown.sum() > len(unknown):
                 message = (
@@ -265,7 +285,20 @@ class LabelResult(FrameResult, Labelling):
         return any(isinstance(step.model, VectorTable) for step in vector_steps(self.model))
 
     def reasons(self, i: int, top: int = 10) -> list[dict]:
-        """Return terms of target text ``i`` for and against each class: ``class``, ``term``, ``contribution``."""
+        """Return the terms of a target text that support or contradict each class.
+
+        Parameters
+        ----------
+        i : int
+            Number of the text, from 0; a negative number counts from the end.
+        top : int or None, default=10
+            Number of terms per class; None returns all terms.
+
+        Returns
+        -------
+        list of dict
+            ``class``, ``term`` and ``contribution``.
+        """
         if not isinstance(i, Integral) or not -len(self.texts) <= i < len(self.texts):
             raise UsageError(
                 f"i={i!r}, and there are {len(self.texts):,} documents; number them from 0.", code="bad-parameter"
@@ -285,27 +318,39 @@ class LabelResult(FrameResult, Labelling):
         return self.checked if self.checked is not None and self.checked.among is None else None
 
     def class_shares(self, by: Sequence | str | None = None) -> list[dict]:
-        """Return class proportions: ``class``, ``source``, ``labels``, ``estimate``, ``low``, ``high``, ``basis``.
-
-        ``source`` is the share of the class in the source, ``labels`` its share among the labels. ``basis`` names the
-        basis of the estimate and its interval:
-
-        * "check": documents of a :meth:`check`, drawn from all; the interval holds in 95 % of cases;
-        * "sample": answers to documents drawn at random, at least 30; 90 %;
-        * "expected": only the probabilities; the width of the interval was fitted on pairs with known labels; 90 %.
-          Other answers replace the labels of their documents;
-        * "": there is no expected accuracy, and therefore no interval (None).
+        """Return class proportions of the target with intervals.
 
         Parameters
         ----------
         by : sequence or str, optional
-            One value per text, or the name of a column where frames came in: shares within each value, or within each
-            period where the values are dates. Every row then has ``value`` and ``documents``, too.
+            One value per text, or the name of a column if data frames were given. The proportions are then computed
+            within each value, or within each period if the values are dates.
+
+        Returns
+        -------
+        list of dict
+            One row per class: ``class``, ``source`` (share in the source), ``labels`` (share among the labels),
+            ``estimate``, ``low``, ``high``, ``basis``. With ``by`` each row also has ``value`` and ``documents``.
+
+        Notes
+        -----
+        ``basis`` names the evidence for the estimate and its interval:
+
+        * "check": documents of a :meth:`check` that were drawn from all documents; a 95% interval.
+        * "sample": at least 30 answers to documents drawn at random; a 90% interval.
+        * "expected": only the probabilities; a 90% interval whose width was fitted on pairs with known labels. Other
+          answers replace the labels of their documents.
+        * "": no expected accuracy is available, so the interval is None.
         """
         return class_shares(self, self._column(by) if isinstance(by, str) else by)
 
     def share_facts(self) -> ShareFacts:
-        """Return the figures from which :meth:`class_shares` is computed."""
+        """Return the figures from which :meth:`class_shares` is computed.
+
+        Returns
+        -------
+        ShareFacts
+        """
         return share_facts(self)
 
     def _column(self, name: str) -> list:
@@ -319,31 +364,40 @@ class LabelResult(FrameResult, Labelling):
         return columns[name]
 
     def next_step(self) -> Step | None:
-        """The reading that should shorten the list most: ``read``, ``now``, ``then``, ``minutes``; ``str`` says it.
+        """Recommend the reading that should shorten the review list most.
 
-        Forecast from the confidences and the guarantee (:meth:`sample` with a budget, :meth:`check`) that it should
-        bring. Where that would not pay, the step is to read the list itself (not ``at_random``); where no document
-        needs review, a random sample shows whether that is right. None for later texts, and after a check that
-        guarantees something or leaves nothing to review, and where no text has content.
+        The forecast uses the confidences and the guarantee that :meth:`sample` with a budget and :meth:`check` can
+        give. If a guarantee would save no reading, the step is to read the review list itself (``at_random`` is False).
+        If no document needs review, the step is a random sample that measures whether the labels are right.
+
+        Returns
+        -------
+        Step or None
+            ``read``, ``now``, ``then`` and ``minutes``; ``str`` returns a sentence. None for later texts, for texts
+            without content, and after a check that gives a guarantee or leaves nothing to review.
         """
         return suggest_reading(self)
 
     def forecast(self, answers: int | Mapping | Any = 100) -> AnswerForecast | None:
-        """What answers will bring: ``now`` and ``then`` (documents to review), ``right`` (share of all labels then).
-
-        None where no accuracy is expected, so that nothing can be forecast.
+        """Forecast the effect of more answers.
 
         Parameters
         ----------
         answers : int or table, default=100
-            How many documents you can read: the least sure that nobody has answered. Or the questions that :meth:`ask`
-            gave.
+            Number of documents to read, taken from the least confident unanswered ones, or the questions that
+            :meth:`ask` returned.
+
+        Returns
+        -------
+        AnswerForecast or None
+            ``now`` and ``then`` (documents to review) and ``right`` (share of all labels that should then be right).
+            None if there is no expected accuracy.
         """
         return forecast(self, answers)
 
     @property
     def may_pass(self) -> np.ndarray:
-        """Documents that a guarantee may let pass: nobody answered them, and they are in no new group."""
+        """Mask of the unanswered documents outside new groups: only these can pass under a guarantee."""
         allowed = np.asarray(self.novel_group == "", dtype=bool)
         allowed[self.known_answers.read.rows] = False
         return allowed
@@ -356,22 +410,27 @@ class LabelResult(FrameResult, Labelling):
         budget: float | None = None,
         random_state: int | None = 0,
     ) -> dict[str, list]:
-        """Documents drawn at random for a person to label, as columns: document, id, text, true_label (empty), drawn.
-
-        Where frames came in, it is a frame of the same kind.
+        """Draw documents at random for an annotator to label.
 
         Parameters
         ----------
         n : int, optional
-            How many.
+            Number of documents.
         margin : float, optional
-            How exactly the accuracy should be known, instead of ``n``; 0.05, five points, if both are omitted.
+            Half-width of the accuracy interval that the sample should reach, instead of ``n``. If both are omitted,
+            0.05 (five points).
         budget : float, optional
-            Draw where reading decides most about how many labels can pass with at most this share wrong: from the
-            surest documents alone, whose number stands in the column ``among``. After a :meth:`check` with a budget,
-            the documents that were read come first with their labels, and ``n`` more follow.
+            Draw the documents that decide how many labels can pass with at most this share of errors. They come only
+            from the most confident documents; the column ``among`` has the number of these. After a :meth:`check` with
+            a budget, the documents that were read come first with their labels, followed by ``n`` more.
         random_state : int, default=0
-            A larger draw with the same number begins with the smaller one.
+            Seed. With the same seed, a larger sample begins with the smaller one.
+
+        Returns
+        -------
+        dict of str to list, or data frame
+            ``document``, ``id``, ``text``, ``true_label`` (empty) and ``drawn``. If data frames were given, a frame of
+            the same kind.
         """
         if n is not None and margin is not None:
             raise UsageError(f"n={n!r} and margin={margin!r} were given; give one of them.", code="bad-parameter")
@@ -384,31 +443,33 @@ class LabelResult(FrameResult, Labelling):
         return self._table(sample_table(drawn, self.texts, self.ids))
 
     def check(self, sample, true_labels: Sequence | None = None, *, budget: float | None = None) -> LabelCheck:
-        """What a sample says about all labels, once a person has labelled it.
+        """Estimate the accuracy of all labels from a labelled sample.
+
+        The result is stored as ``checked``. The report and the card show it instead of the expected accuracy, unless
+        the sample was drawn only from the most confident documents (``among``).
 
         Parameters
         ----------
         sample : table, path, mapping or sequence
-            What :meth:`sample` gave, with ``true_label`` filled in, or anything that :meth:`teach` takes as answers.
-            With ``true_labels``, the numbers of the documents alone (from 1, as in the column ``document``).
+            The sample that :meth:`sample` returned, with ``true_label`` filled in, or any table that :meth:`teach`
+            accepts. With ``true_labels``, only the numbers of the documents (from 1, as in the column ``document``).
         true_labels : sequence, optional
             The true labels of these documents.
         budget : float, optional
-            Also say which labels can pass unread so that, with 95 % confidence, at most this share of them is wrong
-            (``guarantee``); ``needs_review`` then goes by it.
+            Largest share of errors among labels that pass without review. The check then selects labels that stay
+            within this budget with 95% confidence (``guarantee``), and ``needs_review`` follows this selection.
 
         Returns
         -------
         LabelCheck
-            Accuracy with an interval, corrected class shares, precision by class; ``print`` shows all of it. It is
-            kept as ``checked`` and stands in the place of the expected accuracy in the report and on the card, unless
-            the sample was drawn from the surest documents alone (``among``).
+            Accuracy with an interval, corrected class proportions and precision by class; ``print`` shows all of them.
 
         Notes
         -----
-        A document whose answer was learned from counts by the label that it gets without its own answer (cross-fitted
-        over the answers); otherwise every such label would be right. So does one that a machine answered, where the
-        sample holds more of these than the target does.
+        A document whose answer the model learned is checked by the label that it gets without its own answer
+        (cross-fitted over the answers). Otherwise, every such label would be right. The same correction applies to
+        weighted answers of named annotators, if the sample contains a larger share of these documents than the target
+        does.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
         rows, truths, among = read_truths(self, table)
@@ -422,10 +483,17 @@ class LabelResult(FrameResult, Labelling):
         return self.checked
 
     def check_hands(self, answers: Any = None) -> HandCheck:
-        """How reliable each hand is that answered, and how far they agree beyond chance.
+        """Measure how reliable each annotator is and how far annotators agree beyond chance.
 
-        ``answers``: a table with the columns ``document`` or ``id``, ``true_label`` and ``by``. If omitted, the answers
-        that :meth:`teach` was given.
+        Parameters
+        ----------
+        answers : table, optional
+            A table with the columns ``document`` or ``id``, ``true_label`` and ``by``. If omitted, the answers given to
+            :meth:`teach`.
+
+        Returns
+        -------
+        HandCheck
         """
         from isthmus.api.hands import compare_hands
 
@@ -439,29 +507,29 @@ class LabelResult(FrameResult, Labelling):
         return compare_hands([*known.weighed, *people], self.untaught().labels)
 
     def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
-        """What a person should answer next, as columns; fill in ``true_label`` and give it to :meth:`teach`.
+        """Select the documents or words about which an annotator should be asked next.
 
-        Where frames came in, it is a frame of the same kind.
-
-        Documents are chosen that are doubtful, that methods disagree about, and that are unlike those answered already;
-        groups that fit no class come first. Answered documents are never asked again. Without a labelled source the
-        first hundred are drawn at random: only they say how often labels by names alone are right.
+        The selection prefers documents with uncertain labels, documents about which methods disagree, and documents
+        unlike the answered ones. Groups that fit no class come first. Answered documents are not selected again.
+        Without a labelled source, the first hundred documents are drawn at random, because only a random sample
+        measures how often labels from class names are right.
 
         Parameters
         ----------
         n : int, default=50
+            Number of questions.
         words : bool, default=False
-            Ask about words instead: those that would settle most doubtful documents. Fill in ``label`` and give
+            Select words instead: those that would resolve the most uncertain documents. Fill in ``label`` and give
             ``{word: label}`` to :meth:`teach` as ``word_labels``.
         suggest : bool, default=False
-            Show the label given so far. People who see it tend to agree with it.
+            Show the current label. Annotators who see it tend to agree with it.
 
         Returns
         -------
-        dict of str to list
+        dict of str to list, or data frame
             ``document`` (numbered from 1), ``id``, ``text``, ``true_label`` (empty), ``reason``, ``drawn``; with
             ``suggest`` also ``label`` and ``confidence``. For words: ``word``, ``label`` (empty), ``suggestion``,
-            ``documents``, ``settles``.
+            ``documents``, ``settles``. If data frames were given, a frame of the same kind.
         """
         return self._table(ask_about_words(self, n) if words else ask(self, n, suggest=suggest))
 
@@ -477,37 +545,41 @@ class LabelResult(FrameResult, Labelling):
         source_labels: Any = None,
         by: str | None = None,
     ) -> Self:
-        """The labelling after learning from answers; this one stays as it is.
+        """Return a new result that has learned from answers.
 
-        Nothing is fitted again: what the answers teach stands on top of the methods, which have not seen them. An
-        answered text keeps its answer at confidence 1. An answer may name a class that the source lacks.
+        This result does not change. No method is refitted: a stage after the methods learns from the answers. An
+        answered text gets its answer with confidence 1. An answer may name a class that the source lacks.
 
         Parameters
         ----------
         answers : table, path, mapping or sequence
             A table (mapping of columns, data frame, list of dict) with ``true_label`` and ``id`` or ``document``, as
-            :meth:`ask` and :meth:`sample` give it, rows without a true label are passed over; a file with such a table
-            (of a workbook the sheet ``review``, or the first with answers); ``{id: label}``; or one label per text,
-            None where it is unknown. Earlier answers stay, later ones about the same text replace them.
+            :meth:`ask` and :meth:`sample` return it; rows without a true label are skipped. Or a file with such a table
+            (in a workbook the sheet ``review``, or the first sheet with answers). Or ``{id: label}``, or one label per
+            text, None if it is unknown. Earlier answers stay; later answers about the same text replace them.
         drawn : {"random", "asked", "picked", "group"}, optional
-            How the texts came to be answered. If omitted, the column ``drawn`` says it, and "picked" where there is
-            none. Answers drawn at random alone estimate the accuracy directly. "group": the texts got a class with
-            their whole group, and nobody has read them.
+            How the texts were selected. If omitted, the column ``drawn`` decides, or "picked" without that column. Only
+            answers drawn at random estimate the accuracy directly. "group": the texts got a class with their whole
+            group, and nobody has read them.
         word_labels : mapping or path, optional
             Labelled words, as for :func:`isthmus.label`, or a file with the columns word and label.
         name : str, optional
-            Of this table, for ``history`` and ``without``.
+            Name of this table, for ``history`` and ``without``.
         without : str or path
-            Take back the answers or the words that came in the table of this name, or in this file. Answers that they
-            replaced hold again.
+            Undo the answers or words of the table with this name, or of this file. Answers that they replaced become
+            valid again.
         source_labels : table, path or mapping, optional
             Corrected labels of the source: ``document`` (numbered from 1) and ``true_label``, as
-            :meth:`isthmus.api.diagnose.Diagnosis.review_source` gives them, filled in. The texts are then labelled
-            again from the corrected source, and learn the answers given so far.
+            :meth:`isthmus.api.diagnose.Diagnosis.review_source` returns them, filled in. The target is then labelled
+            again from the corrected source, and the new result learns the earlier answers.
         by : str, optional
-            Who gave these answers, where they are not to be believed but weighed: a language model, a rule, a hurried
-            colleague. How often that hand is right is measured where a person answered the same documents. A column
-            ``by`` in the table does the same for documents that several hands answered.
+            Name of the annotator, if the answers should be weighted instead of trusted: a language model, a rule, a
+            hurried colleague. The weight is measured on documents that a trusted person answered too. A column ``by``
+            in the table does the same for documents that several annotators answered.
+
+        Returns
+        -------
+        LabelResult
 
         Examples
         --------
@@ -543,44 +615,88 @@ class LabelResult(FrameResult, Labelling):
         return again._like(self)
 
     def review(self, n: int = 20, *, suggest: bool = False) -> Any:
-        """A widget for notebooks that asks about documents, one at a time, by keyboard (extra ``notebook``).
+        """Return a notebook widget that asks for the class of one document at a time (extra ``notebook``).
 
-        ``n`` and ``suggest`` as for :meth:`ask`. ``widget.teach()`` gives the labelling that has learned from the
-        answers so far; ``widget.table()`` the answers themselves.
+        Parameters
+        ----------
+        n : int, default=20
+            Number of documents.
+        suggest : bool, default=False
+            Show the current label, as in :meth:`ask`.
+
+        Returns
+        -------
+        anywidget.AnyWidget
+            ``widget.teach()`` returns a result that has learned from the answers; ``widget.table()`` returns the
+            answers.
         """
         from isthmus.api.review import review
 
         return review(self, ask(self, n, suggest=suggest))
 
     def name_groups(self, names: Mapping[str, str | None]) -> Self:
-        """The labelling with groups that fit no class made classes, ``{group: class}``.
+        """Return the result with classes made of groups that fit no class.
 
-        A group is given by its name or by its number in ``novel``, from 1; None calls it by its most typical
-        word. Every document in it counts as an answer that names the class, new or known, so that later documents can
-        get it too; take it back with ``teach(without=…)`` and the group's name.
+        Every document of a named group counts as an answer, so later documents can get the class too. Undo this with
+        ``teach(without=…)`` and the name of the group.
+
+        Parameters
+        ----------
+        names : mapping of str to str or None
+            ``{group: class}``; the group by its name or by its number in ``novel``, from 1. The class may be new or
+            known; None names it by its most typical word.
+
+        Returns
+        -------
+        LabelResult
         """
         return name_groups(self, names)._like(self)
 
     def split(self, within: str, n_clusters: int | None = None) -> Subtopics:
-        """Subtopics: the documents of a class, or of a group that fits none, in groups of their own.
+        """Split the documents of a class, or of a group that fits no class, into subtopics.
 
-        ``n_clusters``: how many groups; about one for fifty documents if omitted. ``result.teach(found.name({1: "late",
-        2: "rude"}))`` makes classes of them.
+        ``result.teach(found.name({1: "late", 2: "rude"}))`` makes classes of them.
+
+        Parameters
+        ----------
+        within : str
+            Name of the class or group.
+        n_clusters : int, optional
+            Number of subtopics; if omitted, about one for fifty documents.
+
+        Returns
+        -------
+        Subtopics
         """
         from isthmus.api.subtopics import split_label
 
         return split_label(self, within, n_clusters)
 
     def rename_classes(self, names: Mapping) -> Self:
-        """The labelling with classes renamed, ``{old: new}``; classes that get one name are merged.
+        """Return the result with renamed classes; classes that get the same name are merged.
 
-        All names change at once: ``{"a": "b", "b": "a"}`` swaps two classes. Without a merger no label and no figure
-        changes, and renaming back restores everything. Tables that use former names are still understood.
+        All names change at once: ``{"a": "b", "b": "a"}`` swaps two classes. Without a merge, labels and figures stay
+        the same, and renaming back restores everything. Tables with former names are still accepted.
+
+        Parameters
+        ----------
+        names : mapping
+            ``{old: new}``.
+
+        Returns
+        -------
+        LabelResult
         """
         return rename_classes(self, names)._like(self)
 
     def columns(self) -> dict[str, list]:
-        """The result as columns: text, label, confidence, needs_review, novel_group, review_reason."""
+        """Return the result as columns.
+
+        Returns
+        -------
+        dict of str to list
+            ``text``, ``label``, ``confidence``, ``needs_review``, ``novel_group`` and ``review_reason``.
+        """
         return {
             "text": list(self.texts),
             "label": self.labels.tolist(),
@@ -591,23 +707,38 @@ class LabelResult(FrameResult, Labelling):
         }
 
     def budget_curve(self, steps: int = 20) -> list[dict]:
-        """What an error budget costs: ``reviewed`` (share), ``documents`` to review and ``expected_error`` of the rest.
+        """Return the amount of review that each error budget requires.
 
-        As :func:`isthmus.choose.budget_curve`; documents in new groups are reviewed early, for their confidence is low.
+        See :func:`isthmus.choose.budget_curve`. Documents of new groups are reviewed early, because their confidence is
+        low.
+
+        Parameters
+        ----------
+        steps : int, default=20
+            Number of steps of the curve.
+
+        Returns
+        -------
+        list of dict
+            ``reviewed`` (share), ``documents`` to review and ``expected_error`` of the other documents.
         """
         return budget_curve(self.confidence, steps)
 
     def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | str | None = None):
-        """Write one self-contained HTML page about this result; returns its path.
+        """Write one self-contained HTML page about this result.
 
         Parameters
         ----------
         path : path of the page
         force : bool, default=False
-            Replace a page that exists.
+            Replace an existing page.
         by : mapping of one str to a sequence, or str, optional
-            A column by which the labels are broken down: its name, and one value per text; or its name alone where
-            frames came in.
+            A column by which the labels are broken down: ``{name: one value per text}``, or only its name if data
+            frames were given.
+
+        Returns
+        -------
+        Path
         """
         from isthmus.report import write_label_report
 
@@ -617,11 +748,22 @@ class LabelResult(FrameResult, Labelling):
 
     @property
     def plot(self):
-        """Single pictures as altair charts (extra ``app``): ``result.plot.shares()``, ``map()``, ``reading()``, …"""
+        """Single charts as altair objects (extra ``app``): ``result.plot.shares()``, ``map()``, ``reading()``, …."""
         from isthmus.report.plots import LabelPlots
 
         return LabelPlots(self)
 
     def save(self, path, *, force: bool = False):
-        """Write the model with its texts and labels into one file for :func:`isthmus.load`; returns its path."""
+        """Write the model with its texts and labels into one file for :func:`isthmus.load`.
+
+        Parameters
+        ----------
+        path : path
+        force : bool, default=False
+            Replace an existing file.
+
+        Returns
+        -------
+        Path
+        """
         return save_result(self, path, force=force)
