@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus._math.confidence import AccuracyEstimate
-from isthmus.choose.stages.apply import SLOPE
+from isthmus.choose.stages.apply import BUDGET
 from isthmus_bench.suites.trust_order import CAUTIONS, Margins, fit_slope, judge, order_table
 
 
@@ -39,4 +39,4 @@ def test_the_table_has_slopes_and_cautions_for_both_kinds():
     rows = order_table(pairs)
     assert [row["name"] for row in rows[:3]] == ["all", "without news", "without newsgroups"]
     assert {row["part"] for row in rows[3:]} == {"plain", "thin40"}
-    assert 0.5 < SLOPE < 1.5
+    assert 0.5 < BUDGET["slope"] < 1.5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isthmus._math.confidence import AccuracyEstimate
-from isthmus.choose.prevalence import REACH, ShareFacts
+from isthmus.choose.prevalence import PROPORTIONS, ShareFacts
 from isthmus_bench.suites import trust_shares
 from isthmus_bench.suites.trust_shares import Miss, Shares, fit_reach, misses, shares_table
 
@@ -42,4 +42,4 @@ def test_the_table_judges_each_group_by_the_reach_of_the_others(monkeypatch):
     assert found["ng4", "plain"]["off"] == pytest.approx(0.12)
     assert found["ng4", "plain"]["answers: held"] >= 0.8
     assert found["mean of 1", "turned"]["off"] == pytest.approx(0.12)
-    assert 0.2 < REACH < 1
+    assert 0.2 < PROPORTIONS["reach"] < 1

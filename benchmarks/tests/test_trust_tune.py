@@ -1,15 +1,18 @@
 """How the constants of the accuracy estimate are set: draws, fits with known answers, and the recorded figures."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from isthmus._math.fitted import FILE, fitted
 from isthmus.choose import trust
 from isthmus_bench import tasks
 from isthmus_bench.suites import trust_tune
 
-FIGURES = {*trust.VOTE, *trust.SINGLE} - {"constant"}
+ACCURACY = fitted("expected_accuracy")
+FIGURES = {*ACCURACY["vote"], *ACCURACY["single"]} - {"constant"}
 RECORD = Path(__file__).parents[1] / "records" / "trust" / "pairs.csv"
 
 
@@ -95,31 +98,42 @@ def test_the_fit_finds_the_weights_that_made_the_rows(monkeypatch):
 
 def test_no_doubt_makes_the_interval_narrower():
     rng = np.random.default_rng(1)
-    rows = made_rows(dict.fromkeys(trust.VOTE, 0.2))
-    rows += [row | {"method": "cocc"} for row in made_rows(dict.fromkeys(trust.VOTE, 0.2), seed=2)]
+    rows = made_rows(dict.fromkeys(ACCURACY["vote"], 0.2))
+    rows += [row | {"method": "cocc"} for row in made_rows(dict.fromkeys(ACCURACY["vote"], 0.2), seed=2)]
     for row in rows:
         row["accuracy"] = float(np.clip(row["accuracy"] + rng.normal(scale=0.05), 0.05, 0.95))
     spread = trust_tune.fit_spread(rows)
-    assert set(spread) == set(trust.SPREAD)
+    assert set(spread) == set(ACCURACY["spread"])
     assert min(spread.values()) >= 0
     assert spread["constant"] > 0
 
 
 def test_the_constants_are_those_that_the_recorded_figures_give():
-    fitted = trust_tune.fit_constants(trust_tune.read_rows(RECORD))
-    for name, constants in (
-        ("VOTE", trust.VOTE),
-        ("FEW", trust.FEW),
-        ("SINGLE", trust.SINGLE),
-        ("SPREAD", trust.SPREAD),
-    ):
-        assert fitted[name] == pytest.approx(constants, abs=2e-3), name
+    found = trust_tune.fit_constants(trust_tune.read_rows(RECORD))
+    for name, constants in found.items():
+        assert constants == pytest.approx(ACCURACY[name.lower()], abs=2e-3), name
+
+
+def test_a_fit_changes_only_its_own_values_in_the_file(tmp_path):
+    """Written back as they are, the values leave the file as it is, byte by byte."""
+    copy = tmp_path / FILE.name
+    copy.write_bytes(FILE.read_bytes())
+    parts = {part: ACCURACY[part.lower()] for part in (*trust_tune.PARTS, "SPREAD")}
+    trust_tune.write_constants(parts, copy)
+    trust_tune.write_values("budget", {"slope": fitted("budget")["slope"]}, copy)
+    trust_tune.write_values("class_proportions", {"reach": fitted("class_proportions")["reach"]}, copy)
+    assert copy.read_bytes() == FILE.read_bytes()
+    trust_tune.write_constants({"SPREAD": ACCURACY["spread"] | {"constant": 0.5}}, copy)
+    before, after = (json.loads(path.read_text(encoding="utf-8")) for path in (FILE, copy))
+    assert after["expected_accuracy"]["values"]["spread"].pop("constant") == 0.5
+    before["expected_accuracy"]["values"]["spread"].pop("constant")
+    assert after == before
 
 
 def test_the_table_holds_every_constant_and_every_kind():
     rows = trust_tune.read_rows(RECORD)
     table = trust_tune.constants_table(rows)
     named = [row["name"] for row in table if row["part"] == "constant"]
-    assert len(named) == len(trust.VOTE) + len(trust.FEW) + len(trust.SINGLE) + len(trust.SPREAD)
+    assert len(named) == sum(len(ACCURACY[part]) for part in ("vote", "few", "single", "spread"))
     errors = {row["name"]: row["value"] for row in table if row["part"] == "error"}
     assert errors["left out, vote, plain"] < 0.06

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isthmus
+from isthmus._math.fitted import fitted
 from isthmus.choose import choice
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.names import NamedClasses
@@ -55,7 +56,7 @@ def teach_some(result, number=20):
 
 def test_without_a_source_reading_begins_with_a_random_sample(alone, added, monkeypatch):
     """Confidences that no label was compared with say nothing about the documents they call sure."""
-    monkeypatch.setattr("isthmus.feedback.asking.FIRST_AT_RANDOM", 40)
+    monkeypatch.setitem(fitted("asking"), "first_at_random", 40)
     asked = alone.ask(30)
     assert set(asked["drawn"]) == {"random"}
     assert asked["document"] == alone.ask(20)["document"] + asked["document"][20:], "a smaller list begins the larger"
@@ -287,6 +288,6 @@ def test_what_judges_the_labels_knows_which_groups_added_classes_explain(monkeyp
 
 
 def test_picked_answers_do_not_stand_for_those_drawn_at_random(alone, monkeypatch):
-    monkeypatch.setattr("isthmus.feedback.asking.FIRST_AT_RANDOM", 40)
+    monkeypatch.setitem(fitted("asking"), "first_at_random", 40)
     taught = alone.teach({"document": [*range(1, 11)], "true_label": TRUTH[:10].tolist()}, drawn="picked")
     assert taught.ask(60)["drawn"].count("random") == 40

@@ -7,7 +7,7 @@ import pytest
 
 import isthmus
 from isthmus.choose import AccuracyEstimate, estimate_shares
-from isthmus.choose.prevalence import FEWEST, REACH, ROWS, ShareFacts, time_periods, value_masks
+from isthmus.choose.prevalence import PROPORTIONS, ROWS, ShareFacts, time_periods, value_masks
 from isthmus.exceptions import UsageError
 from isthmus_bench.shifted import make_shifted_texts
 
@@ -30,7 +30,7 @@ def test_label_free_shares_by_hand():
     a, b = estimate_shares(probabilities, labels, CLASSES, ["a", "a", "b", None], expected=EXPECTED)
     assert (a["source"], a["labels"], a["estimate"]) == (pytest.approx(2 / 3), 0.5, pytest.approx(0.6))
     # mistakes that touch a: half of the labels are a, .2 of them wrong; half are b, .4 of them a; variances .16 and .24
-    reach = np.hypot(REACH * (0.2 + 0.4) / 2, 1.6449 * np.sqrt(2 * (0.16 + 0.24)) / 4)
+    reach = np.hypot(PROPORTIONS["reach"] * (0.2 + 0.4) / 2, 1.6449 * np.sqrt(2 * (0.16 + 0.24)) / 4)
     assert (a["low"], a["high"]) == (pytest.approx(0.6 - reach, abs=1e-4), pytest.approx(min(1, 0.6 + reach), abs=1e-4))
     assert a["low"] + b["high"] == pytest.approx(1)
     assert {a["basis"], b["basis"]} == {"expected"}
@@ -109,7 +109,7 @@ def test_the_sample_speaks_for_what_nobody_picked():
 
 def test_fewer_than_thirty_drawn_do_not_correct():
     found, truth = facts()
-    for n, basis in ((FEWEST - 1, "expected"), (FEWEST, "sample")):
+    for n, basis in ((PROPORTIONS["fewest"] - 1, "expected"), (PROPORTIONS["fewest"], "sample")):
         known = {row: truth[row] for row in range(n)}
         rows = ShareFacts(CLASSES, *_parts(found), EXPECTED, known, list(known)).shares()
         assert {row["basis"] for row in rows} == {basis}, f"{n} documents drawn"

@@ -12,8 +12,7 @@ from isthmus._math.confidence import with_caution
 from isthmus.choose import Evidence, LabelScorer, budget_curve, estimate_accuracy, review_mask
 from isthmus.choose.budgets import review_all_if_few_pass
 from isthmus.choose.trust import (
-    SINGLE,
-    VOTE,
+    ACCURACY,
     AccuracyEstimate,
     assess,
     budget_caution,
@@ -171,7 +170,7 @@ def test_what_is_right_within_the_source_speaks_for_the_labels():
     poor = replace(evidence, tables=(inside, np.array([[3, 1], [2, 4]]), back))
     found = trust_features(scorer, truth, 0.9, poor)
     assert found["source"] == pytest.approx(7 / 10)
-    for weights in (VOTE, SINGLE):
+    for weights in (ACCURACY["vote"], ACCURACY["single"]):
         gap = log_odds({**found, "source": 0.9}, weights) - log_odds(found, weights)
         assert gap == pytest.approx(weights["source"] * np.log(9 / (7 / 3)))
         assert gap > 0

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from isthmus.choose import trust
-from isthmus.choose.trust import MOVED, NOISE, THIN, _with_groups, source_warnings
+from isthmus.choose.trust import ACCURACY, LABEL_SHIFT, _with_groups, source_warnings
+
+THIN, NOISE, MOVED = ACCURACY["thin"], ACCURACY["noise"], LABEL_SHIFT["moved"]
 
 
 def judge_of(n_source=THIN, groups=(), power=1.0):
@@ -86,12 +88,12 @@ def test_five_small_classes_are_all_named():
 
 @pytest.mark.parametrize(
     ("n_source", "n_others", "weights"),
-    [(THIN, 3, "VOTE"), (THIN - 1, 3, "FEW"), (THIN, 2, "SINGLE"), (THIN - 1, 0, "SINGLE")],
+    [(THIN, 3, "vote"), (THIN - 1, 3, "few"), (THIN, 2, "single"), (THIN - 1, 0, "single")],
 )
 def test_which_weights_speak_for_labels(monkeypatch, n_source, n_others, weights):
     """Three others make a vote, and of a thin source its agreement says little."""
     seen = []
-    features = dict.fromkeys({*trust.VOTE, *trust.FEW, *trust.SINGLE} - {"constant"}, 0.7)
+    features = dict.fromkeys({*ACCURACY["vote"], *ACCURACY["few"], *ACCURACY["single"]} - {"constant"}, 0.7)
 
     def note(scorer, labels, confidence, evidence, others, known):
         seen.append(len(others))
@@ -102,12 +104,12 @@ def test_which_weights_speak_for_labels(monkeypatch, n_source, n_others, weights
     scorer.score = lambda labels: SimpleNamespace(source_learned=True, learned=True)
     found = trust.estimate_accuracy(scorer, ["a"] * 50, 0.9, others=[["a"] * 50] * n_others)
     logit = odds(0.7)
-    named = getattr(trust, weights)
+    named = ACCURACY[weights]
     centre = named["constant"] + sum(
         weight * (0.7 if name in ("excess", "moved") else logit) for name, weight in named.items() if name != "constant"
     )
     assert found.estimate == pytest.approx(1 / (1 + np.exp(-centre)))
-    assert seen == [n_others if weights != "SINGLE" else 0], "two others are not asked"
+    assert seen == [n_others if weights != "single" else 0], "two others are not asked"
 
 
 def test_classes_that_were_added_join_the_figure_outside_groups_too():

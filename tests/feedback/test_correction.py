@@ -11,9 +11,10 @@ from isthmus.choose.stages.apply import merge_columns
 from isthmus.explain import explain_document
 from isthmus.feedback import Answers, ask_documents, ask_words, expect_accuracy, learn_correction, outlook
 from isthmus.feedback import correction as correcting
-from isthmus.feedback.accounting import OFF, RATE, _weighted_share, band_weights, learning_curve, right_by_size
+from isthmus.feedback.accounting import BY_ANSWERS, RATE, _weighted_share, band_weights, learning_curve, right_by_size
 from isthmus.feedback.answers import origin_of
 from isthmus.feedback.correction import (
+    CORRECTION,
     fit_sharpness,
     make_folds,
     order_answers,
@@ -135,7 +136,7 @@ def test_labelled_words_are_learned_without_any_answer():
 
 
 def test_many_answers_choose_by_a_part_of_them(monkeypatch):
-    monkeypatch.setattr("isthmus.feedback.correction.MANY", 50)
+    monkeypatch.setitem(CORRECTION, "many", 50)
     rows, vote, codes = answered(120)
     correction = learn_correction(rows, vote, codes, CLASSES)
     assert len(correction.table) == 1
@@ -172,7 +173,7 @@ def test_the_interval_after_random_answers_holds_what_the_others_turn_out_to_be(
     rng = np.random.default_rng(0)
     held = 0
     for _ in range(400):
-        easier = rng.normal(0, OFF)
+        easier = rng.normal(0, BY_ANSWERS["off"])
         right = rng.random(150) < 0.85
         others = rng.binomial(n_others, 0.85 + easier) / n_others
         found = expect_accuracy(right, np.ones(150, bool), np.full(150, 0.8), np.full(n_others, 0.8), 150 + n_others)
@@ -408,7 +409,7 @@ def test_a_part_of_many_answers_is_given_all_that_the_whole_is_given(monkeypatch
         tables.append(learn_correction(*given, **named).table)
         return SimpleNamespace(table=tables[0])
 
-    monkeypatch.setattr(correcting, "MANY", 20)
+    monkeypatch.setitem(correcting.CORRECTION, "many", 20)
     monkeypatch.setattr(correcting, "learn_correction", note)
     (taken,) = learn_correction(rows, vote, np.arange(30) % 2, CLASSES, **more).table
     first, second = sorted(tables[0], key=lambda row: row["weight"])

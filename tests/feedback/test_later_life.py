@@ -146,7 +146,7 @@ def test_a_part_of_many_answers_chooses_as_all_of_them_would(monkeypatch):
     rows = [row for row in range(120) if hard.target_labels[row] != "class 2"][:61]
     best = []
     for many in (10_000, 60):
-        monkeypatch.setattr(correction, "MANY", many)
+        monkeypatch.setitem(correction.CORRECTION, "many", many)
         table = vote.teach(answers(hard, rows, drawn=["random"] * 61)).model.stages[-1].correction.table
         assert len(table) == (1 if many < 61 else 6)
         best.append(max((row["weight"], row["trust"], row["strength"]) for row in table)[1:])

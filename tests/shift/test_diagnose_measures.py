@@ -16,7 +16,7 @@ from isthmus.shift.bridges import (
     vocabulary_transfer,
     votes_without_word,
 )
-from isthmus.shift.duplicates import BOILERPLATE, near_duplicates, run_hashes
+from isthmus.shift.duplicates import COPIES, near_duplicates, run_hashes
 from isthmus.shift.groups import group_facts, shuffle_words
 from isthmus.shift.vocabulary import count_joint, proxy_a_distance, vocabulary_overlap, word_divergence
 
@@ -262,7 +262,7 @@ def test_log_odds_of_a_word_and_their_variance_by_hand():
 def test_a_run_in_fifty_documents_may_be_copied_and_in_one_more_is_a_form():
     form = np.arange(8)
     target = [np.append(form, 99)]  # two runs, one of them the form
-    for n, found in ((BOILERPLATE, 1), (BOILERPLATE + 1, 0)):
+    for n, found in ((COPIES["boilerplate"], 1), (COPIES["boilerplate"] + 1, 0)):
         source = [np.append(form, 1_000 + number) for number in range(n)]
         assert len(near_duplicates(source, target)) == found, f"the run stands in {n} source documents"
 
@@ -285,5 +285,5 @@ def test_one_class_makes_no_groups_to_compare_with():
 def test_a_short_document_is_a_copy_however_often_the_source_repeats_it():
     """Texts of a single run, such as "no comment", are no boilerplate inside a longer text."""
     short = np.arange(2)
-    found = near_duplicates([short] * (BOILERPLATE + 1), [short, np.arange(50, 60)], run=2)
+    found = near_duplicates([short] * (COPIES["boilerplate"] + 1), [short, np.arange(50, 60)], run=2)
     assert [(row["target"], row["share"]) for row in found] == [(0, 1.0)]

@@ -11,7 +11,7 @@ from made_texts import COMMON, WORDS
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift import novelty
 from isthmus.shift.novelty import (
-    FURTHER,
+    NOVELTY,
     NovelGroup,
     Novelty,
     class_means,
@@ -135,8 +135,8 @@ def test_each_test_of_a_case_can_refuse():
         ("agreement_drop", 0.0),
     ):
         assert not is_novel({**usual, name: value})
-    assert not is_novel(usual, FURTHER)
-    assert is_novel({**usual, "agreement_drop": -0.35}, FURTHER)
+    assert not is_novel(usual, NOVELTY["further"])
+    assert is_novel({**usual, "agreement_drop": -0.35}, NOVELTY["further"])
     disputed = {**usual, "similarity": 0.4, "second_gain": 0.05, "agreement_drop": -0.35}
     assert is_novel(disputed)
     for name, value in (("similarity", 0.45), ("second_gain", 0.055), ("agreement_drop", -0.3)):
@@ -188,7 +188,7 @@ def test_nearest_rows_are_kept_by_class_the_nearest_first():
     source = sp.csr_matrix(np.array([[1.0, 0.0], [0.5, 0.0], [0.0, 2.0], [0.25, 1.0], [0.75, 0.0]]))
     target = sp.csr_matrix(np.array([[1.0, 0.0], [1.0, 1.0]]))
     found = nearest_of_classes(source, np.array([0, 0, 1, 1, 0]), target)
-    assert found.shape == (2, 2, novelty.NEIGHBOURS)
+    assert found.shape == (2, 2, NOVELTY["neighbours"])
     assert found[0, 0].tolist() == [1.0, 0.75, 0.5, 0.0, 0.0]  # a class of three rows: the rest is zero
     assert found[0, 1].tolist() == [0.25, 0.0, 0.0, 0.0, 0.0]
     assert found[1, 1].tolist() == [2.0, 1.25, 0.0, 0.0, 0.0]
@@ -231,7 +231,7 @@ def test_figures_of_a_group_are_measured_against_left_out_classes():
 def test_a_group_with_purer_neighbours_than_left_out_classes_is_not_announced(monkeypatch):
     known = {"bikes": 80, "staff": 80, "price": 80}
     assert search(known, {**known, "food": 60})[0].groups
-    monkeypatch.setattr(novelty, "MIXED", -2.0)  # nothing is as mixed as that
+    monkeypatch.setitem(NOVELTY, "mixed", -2.0)  # nothing is as mixed as that
     found = search(known, {**known, "food": 60})[0]
     assert found.groups == []
     assert found.facts["second_gain"] >= 0  # the strongest group's figures are told all the same
@@ -292,12 +292,12 @@ def test_beside_two_classes_a_group_must_be_as_disputed_as_a_further_one(monkeyp
     monkeypatch.setattr(novelty, "is_novel", lambda facts, cases: bool(asked.append(cases)))
     search({"bikes": 80, "staff": 80}, {"bikes": 80, "staff": 80, "food": 60})
     assert asked
-    assert all(cases is FURTHER for cases in asked)
+    assert all(cases is NOVELTY["further"] for cases in asked)
     assert len(asked) == 1  # only the strongest group: none can say how mixed its neighbours must be
     asked.clear()
     search({"bikes": 80, "staff": 80, "price": 80}, {"bikes": 80, "staff": 80, "price": 80, "food": 60})
     assert asked
-    assert all(cases is novelty.CASES for cases in asked)
+    assert all(cases is NOVELTY["cases"] for cases in asked)
 
 
 def test_documents_that_have_a_class_leave_their_group():
@@ -360,9 +360,9 @@ def test_a_second_group_must_pass_the_stricter_test(monkeypatch):
     known = {"bikes": 25, "staff": 25, "price": 25}
     found = search(known, {**known, "food": 20})[0]
     assert len(found.groups) == 1
-    assert asked[:2] == [novelty.CASES] * 2
+    assert asked[:2] == [NOVELTY["cases"]] * 2
     assert asked[2:]
-    assert all(cases is FURTHER for cases in asked[2:])
+    assert all(cases is NOVELTY["further"] for cases in asked[2:])
 
 
 def test_where_the_rest_explains_nothing_the_next_gain_is_none(monkeypatch):

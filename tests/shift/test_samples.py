@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import isthmus
 from isthmus.shift import diagnose as module
 from isthmus.shift.groups import group_facts
-from isthmus.shift.shares import CAUTION, compare_shares
+from isthmus.shift.shares import LABEL_SHIFT, compare_shares
 from isthmus.shift.vocabulary import proxy_a_distance
 from isthmus_bench.shifted import make_shifted_texts
 
@@ -44,7 +44,7 @@ def test_the_cautious_shares_are_held_back_by_the_source():
     probabilities = np.repeat(np.eye(2), [10, 90], axis=0)
     labels = np.repeat(["a", "b"], [10, 90])
     shift = compare_shares(["a"] * 50 + ["b"] * 50, probabilities, labels, np.array(["a", "b"]))
-    assert CAUTION == 0.2
+    assert LABEL_SHIFT["caution"] == 0.2
     np.testing.assert_allclose(shift.by_likelihood, [0.1, 0.9], atol=2e-3)
     np.testing.assert_allclose(shift.cautious, [(10 + 20 * 0.5) / 120, (90 + 20 * 0.5) / 120], atol=2e-3)
     np.testing.assert_allclose(shift.factors, shift.cautious / 0.5, rtol=1e-12)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isthmus.choose.stages.apply import reweight_classes
-from isthmus.shift.shares import GROWTH, _prior, compare_shares, likely_shares, total_variation
+from isthmus.shift.shares import LABEL_SHIFT, _prior, compare_shares, likely_shares, total_variation
 
 CLASSES = np.array(["a", "b"])
 
@@ -54,7 +54,7 @@ def test_turned_shares_are_seen_and_may_be_followed():
 def test_a_class_of_next_to_no_source_documents_is_not_followed():
     shift, _ = turned(n_source_of_b=1)
     assert shift.moved
-    assert shift.factors.max() > GROWTH
+    assert shift.factors.max() > LABEL_SHIFT["growth"]
     assert not shift.supported
 
 

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.fitted import fitted
 from isthmus._utils import plural
 from isthmus.exceptions import UsageError
 
-# Smallest number of documents (and smallest share of all documents) that may pass unreviewed. Among few documents a
-# single wrong label breaks the budget. If one label in twenty is wrong, more than 12% of 40 labels are wrong in one
-# draw of twenty; of 20 labels, in one draw of thirteen.
-FEWEST, FEWEST_SHARE = 40, 0.08
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+BUDGET = fitted("budget")
 
 
 def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
@@ -69,7 +68,7 @@ def too_few_pass(passed: int, n: int) -> bool:
     -------
     bool
     """
-    return passed < min(FEWEST, FEWEST_SHARE * n)
+    return passed < min(BUDGET["fewest"], BUDGET["fewest_share"] * n)
 
 
 def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:

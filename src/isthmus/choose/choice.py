@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.fitted import fitted
 from isthmus._utils import one_blas_thread
 from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
 from isthmus.choose.decision import Decision, agreement_and_seconds
@@ -17,14 +18,17 @@ from isthmus.choose.model import LabelModel
 from isthmus.choose.names import NamedClasses
 from isthmus.choose.stages import label_shift, lexicon, margin, names, temperature
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import CARRIED, PROMISES_MORE, carried_over, shares_moved
+from isthmus.choose.trust import carried_over, shares_moved
 from isthmus.choose.voting import VotingRule, excess
-from isthmus.shift.shares import FOLLOW
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+SELECTION = fitted("selection")
+SOURCE_ONLY = fitted("source_only")
+LABEL_SHIFT = fitted("label_shift")
 
 # The order in which stages are fitted and applied. To add one, write its class in ``stages/apply.py`` and its ``fit``
 # in a module of its own.
 STAGES = (temperature, label_shift, lexicon, names, margin)
-_MUCH = 0.5  # excess of learnability in log-odds, from which the table reports labels as suspiciously easy or as noisy
 
 
 @dataclass
@@ -150,9 +154,9 @@ def below_source_only(decision: Decision) -> bool:
     if carried is None or list(decision.model.weights) == [YARDSTICK]:
         return False
     relative_confidence, promised = carried
-    if shares_moved(candidates.scorer.source_labels, decision.labels.astype(str)) >= FOLLOW:
+    if shares_moved(candidates.scorer.source_labels, decision.labels.astype(str)) >= LABEL_SHIFT["follow"]:
         return False
-    return relative_confidence >= CARRIED and promised >= expected + PROMISES_MORE
+    return relative_confidence >= SOURCE_ONLY["carried"] and promised >= expected + SOURCE_ONLY["promises_more"]
 
 
 def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
@@ -232,8 +236,8 @@ def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
         return "source-only, because no method that adapts is better supported"
     if votes:
         return f"supported: trained on its labels, a classifier gets {found.reverse_accuracy:.0%} of the source right"
-    if excess(found) > _MUCH:
+    if excess(found) > SELECTION["much_excess"]:
         return "its labels are suspiciously easy to learn: they may follow another division of the target"
-    if excess(found) < -_MUCH:
+    if excess(found) < -SELECTION["much_excess"]:
         return "its labels are harder to learn than the source's: many may be wrong"
     return "other methods are better supported"

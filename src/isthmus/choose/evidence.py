@@ -27,16 +27,18 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order, label_ranks
+from isthmus._math.fitted import fitted
 from isthmus.choose.views import DenseView, JudgedView, View, count_pairs, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
 from isthmus.shift.novelty import Novelty, Pair, compare_pair, find_novel_groups, simulate_on_source
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+EVIDENCE = fitted("evidence")
+
 SAMPLE = 2_000  # documents of each side that are evaluated; larger sides are sampled
 FOLDS = 3  # folds of the cross-validation
-FEWEST = 30  # documents; with fewer on a side there is no evidence
 DRAWS = 200  # resamplings from which the spread of a score is computed
-CHANCE = 1e-3  # probability under chance below which labels count as learnable
 
 
 @dataclass(frozen=True)
@@ -178,10 +180,10 @@ def beyond_chance(counts: np.ndarray) -> bool:
     shares = rows[rows > 0] / rows.sum()
     # The statistic of the likelihood-ratio test is 2n times the mutual information.
     statistic = 2 * rows.sum() * information(counts) * -float(np.sum(shares * np.log(shares)))
-    if chdtrc(freedom, statistic) < CHANCE:
+    if chdtrc(freedom, statistic) < EVIDENCE["chance"]:
         return True
     n = rows.sum()
-    return bool(bdtrc(np.trace(counts) - 1, n, float(rows @ columns) / n**2) < CHANCE)
+    return bool(bdtrc(np.trace(counts) - 1, n, float(rows @ columns) / n**2) < EVIDENCE["chance"])
 
 
 def class_accuracy(counts: np.ndarray) -> Any:
@@ -256,10 +258,10 @@ class LabelScorer:
             target = np.arange(len(target_texts))
         source = _distinct(source_texts, source)
         target = _distinct(target_texts, target)
-        if min(len(source), len(target)) < FEWEST:
+        if min(len(source), len(target)) < EVIDENCE["fewest"]:
             raise DataError(
                 f"{len(source)} different source and {len(target)} different target documents are too few to "
-                f"judge labels by; {FEWEST} of each are needed.",
+                f"judge labels by; {EVIDENCE['fewest']} of each are needed.",
                 code="no-rows",
             )
         rng = np.random.default_rng(random_state)

@@ -11,14 +11,14 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from isthmus._math.confidence import clipped_logit, review_mask, with_caution
+from isthmus._math.fitted import fitted
 from isthmus._math.samples import two_sided_z
 from isthmus._utils import plural, spell_time
 from isthmus.choose.guaranteed import reading_minutes
 
-# LEARNED, HALF: n answers teach the model to avoid the share LEARNED · n / (n + HALF) of the remaining mistakes. OFF:
-# standard error of a measured accuracy in addition to the sampling error. Fitted on development pairs; see
-# docs/measured/trust.md.
-LEARNED, HALF, OFF = 0.3, 25, 0.02
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+FORECAST = fitted("forecast")
+
 _EDGE = 1e-6  # smallest distance of a confidence from 0 and 1
 
 
@@ -87,11 +87,11 @@ def forecast_answers(
     if not left.any():
         return AnswerForecast(answers, minutes, now, 0, 1.0)
     mean = float(sure[left].mean())
-    mean += (1 - mean) * LEARNED * n / (n + HALF)
+    mean += (1 - mean) * FORECAST["learned"] * n / (n + FORECAST["half"])
     after = np.ones(len(sure))
     after[left] = _shifted(sure[left], min(mean, 1 - 1e-3))
     right, share = float(after.mean()), float(left.mean())
-    low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / n + OFF**2)
+    low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / n + FORECAST["off"] ** 2)
     caution = float(clipped_logit(right) - clipped_logit(low))
     then = review_mask(with_caution(after, max(0.0, caution)), budget) & left
     return AnswerForecast(answers, minutes, now, int(then.sum()), right)

@@ -16,16 +16,19 @@ import numpy as np
 from scipy.special import bdtr, expit, log_expit, logit
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
+from isthmus._math.fitted import fitted
 from isthmus._math.samples import budget_evidence, check_confidence
 from isthmus._utils import plural, spell_time
 from isthmus.choose.sampling import draw_sample
 from isthmus.exceptions import DataError, UsageError
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+FORECAST = fitted("forecast")
+
 CONFIDENCE_LEVEL = 0.95  # probability that the guarantee holds
 RUNGS = 40  # number of sets from no document to all documents
 NOMINAL = 120  # documents that an annotator is assumed to read when the sets are chosen
 SHIFTS = np.linspace(-3.0, 3.0, 25)  # possible differences between the true log-odds and those of the confidences
-UNKNOWN = 1.0  # standard deviation of these differences if no accuracy was estimated
 PLAYED = 100  # simulated readings behind one figure of a forecast
 STEPS = (25, 50, 100, 150, 200, 400)  # numbers of additional documents in a forecast
 LOOK = 100  # documents to read at random if no label is marked for review
@@ -58,7 +61,7 @@ class Belief:
         -------
         Belief
         """
-        spread = UNKNOWN
+        spread = FORECAST["unknown"]
         if expected is not None and expected.estimate is not None:
             # The interval covers 90%, which is 1.645 standard deviations on either side.
             spread = max(0.1, float(clipped_logit(expected.high) - clipped_logit(expected.low)) / (2 * 1.645))

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import roc_auc_score
 
+from isthmus._math.fitted import fitted
 from isthmus.features.languages import languages_in_use
 from isthmus.features.lexicons import Lexicon, has_lexicon, label_words, read_lexicon, read_polarity, score_texts
 
-AGREES = 0.8  # share of pairs of source documents, one of each class, that the lexicon must put in the right order
-DISAGREES = 0.55  # the same share, below which a lexicon is not used even if the names of the classes are verdicts
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+LEXICON_LIMITS = fitted("lexicon")
+
 _SAMPLE = 2_000  # source documents scored with the lexicon
-_FEWEST = 20  # documents of each class; fewer cannot show that a lexicon agrees
 
 
 @dataclass(frozen=True)
@@ -85,9 +86,9 @@ def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto")
     polarity = polarity or {classes[0]: -1.0, classes[1]: 1.0}
     agreement = _agreement(lexicon, rows, own, polarity)
     if by_name:
-        fits = agreement is None or agreement >= DISAGREES
+        fits = agreement is None or agreement >= LEXICON_LIMITS["disagrees"]
         return FoundLexicon(lexicon, polarity, agreement, by_name=True) if fits else None
-    if agreement is None or max(agreement, 1 - agreement) < AGREES:
+    if agreement is None or max(agreement, 1 - agreement) < LEXICON_LIMITS["agrees"]:
         return None
     # The first of two classes by name may be the positive one.
     if agreement < 0.5:
@@ -99,7 +100,7 @@ def find_lexicon(texts: Sequence[str], labels: Sequence, language: str = "auto")
 def _agreement(lexicon: Lexicon, texts: Sequence[str], labels: Sequence, polarity: dict[Any, float]) -> float | None:
     sides = np.sign([polarity[label] for label in labels])
     kept = np.flatnonzero(sides != 0)
-    if min(np.sum(sides == -1), np.sum(sides == 1)) < _FEWEST:
+    if min(np.sum(sides == -1), np.sum(sides == 1)) < LEXICON_LIMITS["fewest"]:
         return None
     scores = score_texts(lexicon, [texts[place] for place in kept.tolist()])
     return float(roc_auc_score(sides[kept] > 0, scores))

@@ -10,17 +10,18 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import clipped_logit
+from isthmus._math.fitted import fitted
 from isthmus._utils import plural
 from isthmus.choose.evidence import Evidence
-from isthmus.choose.trust import THIN
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import ClassName, class_texts, read_classes, without_words
 from isthmus.features.languages import script_of
 from isthmus.features.lexicons import read_polarity
 
-LEAST_AGREEMENT = 0.1  # smallest Cohen's kappa of labels by names only with the source's labels
-LEAST_WAY_BACK = -0.2  # log-odds by which the reverse accuracy may be lower than that of the vote
-MOST_SHARE = 1 / 3  # largest share of the names in the vote
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+BY_NAMES = fitted("names")
+ACCURACY = fitted("expected_accuracy")
+
 OTHER_SCRIPT = "not tried: the names are written in another script than the documents; describe the classes in theirs"
 _LOOKED_AT = 200  # documents from which the script of the collection is determined
 
@@ -233,9 +234,14 @@ def why_names_stay_out(
         return "the classes are verdicts, which names of classes do not tell apart"
     if agreement is None:
         return "fewer than two classes have both a name that means something and labelled documents"
-    if agreement.names < LEAST_AGREEMENT:
+    if agreement.names < BY_NAMES["least_agreement"]:
         return "the names alone agree too little with the source's labels"
-    if n_labelled >= THIN and named is not None and vote is not None and way_back(named, vote) < LEAST_WAY_BACK:
+    if (
+        n_labelled >= ACCURACY["thin"]
+        and named is not None
+        and vote is not None
+        and way_back(named, vote) < BY_NAMES["least_way_back"]
+    ):
         return "trained on their labels, a classifier gets fewer of the source's right than with those of the vote"
     return ""
 
@@ -259,7 +265,7 @@ def names_share(agreement: Any) -> float:
     >>> names_share(NameAgreement(names=0.2, documents=0.6)), names_share(NameAgreement(names=0.9, documents=0.3))
     (0.25, 0.3333333333333333)
     """
-    return float(min(MOST_SHARE, agreement.weight))
+    return float(min(BY_NAMES["most_share"], agreement.weight))
 
 
 def way_back(named: Evidence, vote: Evidence) -> float:

@@ -1,7 +1,7 @@
 """Estimate how common each class is in the target, with intervals, for all documents and by the values of a column.
 
 Without a true label, the error of a class proportion results from mistakes of the labels. Pairs with known truth show
-how far these mistakes shift a proportion (``REACH``; docs/measured/trust.md). If annotators labelled documents drawn at
+how far these mistakes shift a proportion (``reach``; docs/measured/trust.md). If annotators labelled documents drawn at
 random, these correct the proportion, and the interval covers the sampling error only.
 """
 
@@ -17,15 +17,15 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import CONFIDENCE_LEVEL, AccuracyEstimate, with_caution
+from isthmus._math.fitted import fitted
 from isthmus._math.samples import effective_size, two_sided_z
 from isthmus._utils import plural
 from isthmus.corpus.cells import cell_content
 from isthmus.exceptions import UsageError
 
-# Largest error of a proportion, relative to the share of mistakes that would affect the class if the accuracy were the
-# low end of its interval. Nine of ten errors on development pairs are smaller (``isthmus bench trust --study shares``).
-REACH = 0.525
-FEWEST = 30  # answered documents drawn at random; from this number on, they correct the proportions
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+PROPORTIONS = fitted("class_proportions")
+
 ROWS = 40  # values, or periods, that have a row of their own; others share one row
 # Name of empty cells.
 BLANK = "(blank)"
@@ -73,7 +73,7 @@ class ShareFacts:
         named = [name for row, name in self.known.items() if chosen[row]]
         new = sorted({name for name in named if name not in set(self.classes)}, key=str)
         sample = np.array([row for row in self.drawn if chosen[row]], dtype=int)
-        corrected = len(sample) >= FEWEST
+        corrected = len(sample) >= PROPORTIONS["fewest"]
         rows = []
         for code, name in enumerate([*self.classes, *new]):
             given = self.labels[chosen] == name
@@ -179,7 +179,7 @@ def _expected_ends(share: float, touched: float | None, chance: float, level: fl
     """Return estimate, low and high of a proportion, given the share of mistakes that would affect it."""
     if touched is None:
         return share, None, None
-    reach = hypot(REACH * touched, two_sided_z(level) * chance)
+    reach = hypot(PROPORTIONS["reach"] * touched, two_sided_z(level) * chance)
     return share, share - reach, share + reach
 
 

@@ -10,14 +10,17 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import confusion_matrix
 
 from isthmus._math.content import content_order
+from isthmus._math.fitted import fitted
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._utils import warn
-from isthmus.choose.evidence import FEWEST, class_accuracy, cross_validated, draw_rows, plain_learner
+from isthmus.choose.evidence import class_accuracy, cross_validated, draw_rows, plain_learner
 from isthmus.features.vectorizer import TextVectorizer
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+SOURCES = fitted("sources")
+EVIDENCE = fitted("evidence")
+
 SAMPLE = 1_000  # documents of each source, and of the target, that are evaluated; larger collections are sampled
-LEAST = 0.2  # share of the way from chance to perfect accuracy; labels with a lower upper bound count as unrelated
-SURE = 0.9  # confidence level of that upper bound
 CANNOT_BE_LEARNED = "cannot be learned from its words"
 CONTRADICTS = "do not follow those of the sources that are nearest to the target"
 
@@ -134,7 +137,7 @@ def _labelled_by(
     """Return labels × predictions of a classifier trained elsewhere; None if too few documents share classes."""
     shared = np.intersect1d(labels[teachers], labels[learners])
     inside, outside = learners & np.isin(labels, shared), teachers & np.isin(labels, shared)
-    if len(shared) < 2 or min(inside.sum(), outside.sum()) < FEWEST:
+    if len(shared) < 2 or min(inside.sum(), outside.sum()) < EVIDENCE["fewest"]:
         return None
     fitted, classes = {} if fitted is None else fitted, tuple(shared.tolist())
     if classes not in fitted:
@@ -144,7 +147,7 @@ def _labelled_by(
 
 
 def _enough(table: np.ndarray) -> np.ndarray | None:
-    return table if len(table) > 1 and table.sum() >= FEWEST else None
+    return table if len(table) > 1 and table.sum() >= EVIDENCE["fewest"] else None
 
 
 def _surely_nothing(table: np.ndarray | None) -> bool:
@@ -152,8 +155,8 @@ def _surely_nothing(table: np.ndarray | None) -> bool:
     if table is None:
         return False
     chance = 1 / len(table)
-    high = wilson_ends(class_accuracy(table), int(table.sum()), two_sided_z(SURE))[1]
-    return (high - chance) / (1 - chance) < LEAST
+    high = wilson_ends(class_accuracy(table), int(table.sum()), two_sided_z(SOURCES["sure"]))[1]
+    return (high - chance) / (1 - chance) < SOURCES["least"]
 
 
 def _share_right(table: np.ndarray | None) -> float | None:

@@ -12,62 +12,21 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.naive_bayes import ComplementNB
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
+from isthmus._math.fitted import fitted
 from isthmus._math.rows import unit_rows
 from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
 from isthmus.choose.voting import excess
 from isthmus.classify.centroids import CentredRows
 from isthmus.features.term_rows import TermRows
 from isthmus.shift.novelty import shows_its_worth, simulated_sentence
-from isthmus.shift.shares import MOVED, compare_shares, total_variation
+from isthmus.shift.shares import compare_shares, total_variation
 
-# Log-odds of a right label: weights of log-odds of shares and of two differences. Fitted by ridge regression on pairs
-# without changes, with a missing class, with label shift, and with a noisy or small source (``isthmus bench tune
-# trust``). docs/measured/trust.md lists the errors for each left-out group of corpora.
-VOTE = {
-    "constant": -0.329,
-    "repeated": 0.21,
-    "agreement": 0.468,
-    "confidence": 0.307,
-    "source": 0.135,
-    "excess": 0.242,
-}
-# The same weights for a vote trained on a small source: all methods learned from the same few documents, so their
-# agreement is weak evidence. The agreement with ridge regression in the space of the pair is stronger evidence.
-FEW = {
-    "constant": -0.218,
-    "ridge": 1.0,
-    "excess": 0.214,
-}
-# The same weights for the labels of one method, without the support of other methods. Its own confidence is not used:
-# methods differ more in their confidence than in their accuracy.
-SINGLE = {
-    "constant": -0.524,
-    "agreement": 0.202,
-    "source": 0.308,
-    "excess": 0.331,
-    "ridge": -0.16,
-    "consensus": 0.656,
-    "reverse": 0.241,
-    "moved": 0.15,
-}
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+ACCURACY = fitted("expected_accuracy")
+BUDGET = fitted("budget")
+LABEL_SHIFT = fitted("label_shift")
+
 AS_THEY_ARE = ("excess", "moved")  # features that enter without a logit
-# Half-width of the interval in log-odds: a constant for every pair, plus a weight for each feature of the pair.
-SPREAD = {
-    "constant": 0.852,
-    "moved": 0.0,
-    "thin": 0.0,
-    "disputed": 0.0,
-    "single": 0.252,
-}
-# Conditions under which source-only replaces the vote: its confidence in the target, relative to the source, is at
-# least CARRIED, and its expected accuracy exceeds that of the vote by at least PROMISES_MORE.
-CARRIED = 0.8  # confidence in the target, as a share of that within the source
-PROMISES_MORE = 0.03  # difference of expected accuracies
-NOISE = 0.12  # share of source labels contradicted by their own words, from which the source counts as noisy
-THIN = 100  # labelled source documents; a smaller source counts as thin
-# How far confidences are lowered towards the low end of the accuracy interval before a budget is applied: half-way, and
-# twice the way to the end if all methods learned from the same few documents. docs/measured/trust.md describes the fit.
-CAUTION, CAUTION_THIN = 0.5, 2.0
 
 
 def outside_groups(scorer: LabelScorer | None, n_target: int) -> np.ndarray:
@@ -336,8 +295,10 @@ def estimate_accuracy(
     others = others if len(others) > 2 else ()
     features = trust_features(scorer, labels, confidence, evidence, others, known)
     single, n_source = not others, len(scorer.source_labels)
-    centre = log_odds(features, SINGLE if single else FEW if n_source < THIN else VOTE)
-    width = sum(SPREAD[name] * value for name, value in spread_terms(features, n_source, single=single).items())
+    centre = log_odds(features, ACCURACY["single" if single else "few" if n_source < ACCURACY["thin"] else "vote"])
+    width = sum(
+        ACCURACY["spread"][name] * value for name, value in spread_terms(features, n_source, single=single).items()
+    )
     return _with_groups(scorer, features, centre, width, len(labels))
 
 
@@ -375,8 +336,8 @@ def spread_terms(features: Mapping[str, float], n_source: int, *, single: bool) 
     """
     return {
         "constant": 1.0,
-        "moved": float(features["moved"] >= MOVED),
-        "thin": float(n_source < THIN),
+        "moved": float(features["moved"] >= LABEL_SHIFT["moved"]),
+        "thin": float(n_source < ACCURACY["thin"]),
         "disputed": max(0.0, 0.8 - features["agreement"]),
         "single": float(single),
     }
@@ -400,9 +361,9 @@ def _with_groups(
     low = ends[1] - np.hypot(ends[1] - ends[0], sampling)
     high = ends[1] + np.hypot(ends[2] - ends[1], sampling)
     reasons = {
-        "class shares moved": features["moved"] >= MOVED,
+        "class shares moved": features["moved"] >= LABEL_SHIFT["moved"],
         "a group belongs to no class": groups,
-        "the source is thin": len(scorer.source_labels) < THIN,
+        "the source is thin": len(scorer.source_labels) < ACCURACY["thin"],
         "methods disagree": features["agreement"] < 0.6,
     }
     return AccuracyEstimate(
@@ -438,7 +399,7 @@ def with_added(accuracy: AccuracyEstimate, share: float, right: float | None) ->
     if right is None:
         why = "nothing shows how well names describe the classes that were added; answer about a hundred (isthmus ask)"
         return AccuracyEstimate(None, reason=why)
-    width = 2 * (SPREAD["constant"] + SPREAD["single"])
+    width = 2 * (ACCURACY["spread"]["constant"] + ACCURACY["spread"]["single"])
     low, centre, high = (_share(clipped_logit(right) + sign * width) for sign in (-1, 0, 1))
     outside = accuracy.outside_groups
     return replace(
@@ -467,7 +428,7 @@ def budget_caution(accuracy: AccuracyEstimate, n_source: int, *, single: bool) -
     """
     if single:
         return accuracy.caution
-    return (CAUTION_THIN if n_source < THIN else CAUTION) * accuracy.caution
+    return BUDGET["caution_thin" if n_source < ACCURACY["thin"] else "caution"] * accuracy.caution
 
 
 def moved_to(accuracy: AccuracyEstimate, outside: float, n_classes: int) -> AccuracyEstimate:
@@ -520,7 +481,7 @@ def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
     """
     labels = scorer.source_labels
     counts = np.unique(labels, return_counts=True)[1]
-    if len(labels) < THIN or counts.min() < FOLDS:
+    if len(labels) < ACCURACY["thin"] or counts.min() < FOLDS:
         return None
     within = scorer.words.source_decisions
     if within is None:
@@ -631,16 +592,16 @@ def source_warnings(scorer: LabelScorer | None, source_labels: Any) -> list[dict
     names, counts = np.unique(known, return_counts=True)
     rows: list[dict[str, Any]] = []
     few = [str(name) for name, count in zip(names, counts, strict=True) if count < 10]
-    if len(known) < THIN:
+    if len(known) < ACCURACY["thin"]:
         message = f"Only {len(known)} labelled source documents: what is learned from them may be chance."
         rows.append({"topic": "thin source", "message": message})
     elif few:
         shown = ", ".join(few[:5]) + (f" and {len(few) - 5} more" if len(few) > 5 else "")
         message = f"Fewer than ten source documents of {shown}: next to nothing is known of such a class."
         rows.append({"topic": "thin source", "message": message})
-    if scorer is not None and len(known) >= THIN:
+    if scorer is not None and len(known) >= ACCURACY["thin"]:
         share = contradicted(scorer.words.source_table)
-        if share >= NOISE:
+        if share >= ACCURACY["noise"]:
             message = (
                 f"About {share:.0%} of the source's labels contradict its own words at random, as typing or sorting "
                 "errors do; the expectation goes by the words."

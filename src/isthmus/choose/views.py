@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.preprocessing import normalize
 
-RIDGE = 0.1  # ridge penalty, as a multiple of the mean eigenvalue
-UNEVEN = 2.0  # ratio of median lengths (words) from which learnability in source and target is not comparable
+from isthmus._math.fitted import fitted
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+VECTOR_VIEWS = fitted("vectors")
 
 
 @dataclass
@@ -134,7 +136,7 @@ class Ridge:
         rows = normalize(np.asarray(vectors, dtype=np.float64))
         rows = normalize(rows - rows.mean(axis=0))
         gram = rows.T @ rows
-        gram[np.diag_indices_from(gram)] += RIDGE * max(float(np.trace(gram)), 1e-12) / len(gram)
+        gram[np.diag_indices_from(gram)] += VECTOR_VIEWS["ridge"] * max(float(np.trace(gram)), 1e-12) / len(gram)
         solved = np.linalg.solve(gram, rows.T)
         leverage = np.einsum("ij,ji->i", rows, solved) + 1 / len(rows)
         return cls(rows, solved, np.minimum(leverage, 1 - 1e-6))
@@ -211,7 +213,7 @@ def even_lengths(source: Sequence[str], target: Sequence[str]) -> tuple[list[str
     """
     lengths = [np.array([len(text.split()) for text in side]) for side in (source, target)]
     middle = [max(1.0, float(np.median(side))) for side in lengths]
-    if max(middle) / min(middle) <= UNEVEN:
+    if max(middle) / min(middle) <= VECTOR_VIEWS["uneven"]:
         return list(source), list(target)
     longer = int(middle[1] > middle[0])
     own, other = lengths[longer], np.sort(lengths[1 - longer])

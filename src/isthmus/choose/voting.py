@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import clipped_logit
+from isthmus._math.fitted import fitted
 from isthmus.choose.evidence import DRAWS, Evidence
 
-# Half-width of a range of agreement around the source's own accuracy; agreement counts fully above the range and not at
-# all below it.
-_COMPANY = 0.1
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+SELECTION = fitted("selection")
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class VotingRule:
     ['logistic']
     """
 
-    reverse_weight: float = 1.4
-    near: float = 1.0
-    scale: float = 0.8
+    reverse_weight: float = SELECTION["reverse_weight"]
+    near: float = SELECTION["near"]
+    scale: float = SELECTION["scale"]
 
     def score(self, evidence: Evidence, shared: float = 0.0) -> float:
         """Return how well the evidence supports the labels; only differences between methods are meaningful.
@@ -126,7 +126,11 @@ def shared_labels(
             continue
         mean = float(np.mean(agreed))
         # Linear from ten points below the source's accuracy (0) to ten points above it (1).
-        heed = 1.0 if source_accuracy is None else min(1.0, max(0.0, 0.5 + (mean - source_accuracy) / (2 * _COMPANY)))
+        heed = (
+            1.0
+            if source_accuracy is None
+            else min(1.0, max(0.0, 0.5 + (mean - source_accuracy) / (2 * SELECTION["company"])))
+        )
         found[name] = heed * max(0.0, (mean - chance) / (1 - chance))
     return found
 

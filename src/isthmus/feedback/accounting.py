@@ -8,18 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.fitted import fitted
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus.feedback.correction import Correction, make_folds, widen_vote
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+BY_ANSWERS = fitted("accuracy_by_answers")
+
 RATE = 0.9  # probability that an interval contains the true value
-FEWEST = 30  # answers drawn at random; from this number on, only these determine the estimate
-BANDS = 5  # bands of confidence for answers that were not drawn at random
-BELIEF = 5.0  # answers; weight of a band's mean confidence in the band's accuracy
-# Standard error of answers of any kind in addition to the sampling error; fitted as docs/measured/listen.md describes.
-OFF = 0.02
-HALF = 25.0  # answers at which the curve log(1 + n / HALF) has risen by log 2
 
 
 @dataclass(frozen=True)
@@ -97,15 +95,15 @@ def expect_accuracy(
     z = two_sided_z(RATE)
     grouped = np.zeros(0) if in_groups is None else in_groups
     open_ = len(confidence) + len(grouped)
-    if drawn_at_random.sum() >= FEWEST:
+    if drawn_at_random.sum() >= BY_ANSWERS["fewest"]:
         counted = right[drawn_at_random]
         basis, share, n = "random", float(counted.mean()), len(counted)
         outside = share
         # If few documents are open, their own share varies by chance, too; hence the smaller effective sample. OFF
         # covers errors that do not decrease with the number of answers.
         low, high = wilson_ends(share, 1 / (1 / n + 1 / max(1, open_)), z)
-        low = max(0.0, share - hypot(share - low, z * OFF))
-        high = min(1.0, share + hypot(high - share, z * OFF))
+        low = max(0.0, share - hypot(share - low, z * BY_ANSWERS["off"]))
+        high = min(1.0, share + hypot(high - share, z * BY_ANSWERS["off"]))
     else:
         basis, n = "weighted", len(right)
         own = np.zeros(n, dtype=bool) if answered_in_groups is None else answered_in_groups
@@ -113,7 +111,7 @@ def expect_accuracy(
         inside, group_spread = _weighted_share(right[own], held_out_confidence[own], grouped, bands=1)
         part = len(grouped) / max(1, open_)
         share = (1 - part) * outside + part * inside
-        reach = z * sqrt(((1 - part) * spread) ** 2 + (part * group_spread) ** 2 + OFF**2)
+        reach = z * sqrt(((1 - part) * spread) ** 2 + (part * group_spread) ** 2 + BY_ANSWERS["off"] ** 2)
         low, high = max(0.0, share - reach), min(1.0, share + reach)
 
     def of_all(value: float) -> float:
@@ -124,7 +122,7 @@ def expect_accuracy(
 
 
 def _weighted_share(
-    right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS
+    right: np.ndarray, held_out: np.ndarray, confidence: np.ndarray, bands: int = BY_ANSWERS["bands"]
 ) -> tuple[float, float]:
     """Return the post-stratified accuracy and its standard error."""
     if not len(confidence):
@@ -134,13 +132,15 @@ def _weighted_share(
     for number in np.unique(band):
         part, mean = float(np.mean(band == number)), float(confidence[band == number].mean())
         counted = right[own == number]
-        estimate = (float(counted.sum()) + BELIEF * mean) / (len(counted) + BELIEF)
+        estimate = (float(counted.sum()) + BY_ANSWERS["belief"] * mean) / (len(counted) + BY_ANSWERS["belief"])
         share += part * estimate
-        variance += part**2 * max(estimate * (1 - estimate), 0.01) / (len(counted) + BELIEF)
+        variance += part**2 * max(estimate * (1 - estimate), 0.01) / (len(counted) + BY_ANSWERS["belief"])
     return share, sqrt(variance)
 
 
-def _in_bands(held_out: np.ndarray, confidence: np.ndarray, bands: int = BANDS) -> tuple[np.ndarray, np.ndarray]:
+def _in_bands(
+    held_out: np.ndarray, confidence: np.ndarray, bands: int = BY_ANSWERS["bands"]
+) -> tuple[np.ndarray, np.ndarray]:
     # Bands contain equal numbers of documents.
     edges = np.unique(np.quantile(confidence, np.linspace(0, 1, bands + 1)[1:-1]))
     return np.digitize(confidence, edges), np.digitize(held_out, edges)
@@ -271,7 +271,7 @@ def outlook(
     0.585
     """
     sizes = np.array(list(right_by_size), dtype=float)
-    steps = np.log1p(sizes / HALF)
+    steps = np.log1p(sizes / BY_ANSWERS["half"])
     centred = steps - steps.mean()
     hits = np.array([np.asarray(right_by_size[int(size)], dtype=float) for size in sizes])
     slopes = centred @ hits / float(centred @ centred)
@@ -279,5 +279,5 @@ def outlook(
     slope = float(weights @ slopes)
     middle = slope / max(float(weights.sum()), 1e-12)
     spread = sqrt(float(weights**2 @ (slopes - middle) ** 2))
-    rise = log((HALF + n_answers + more) / (HALF + n_answers))
+    rise = log((BY_ANSWERS["half"] + n_answers + more) / (BY_ANSWERS["half"] + n_answers))
     return Outlook(more, max(0.0, slope * rise), two_sided_z(RATE) * spread * rise)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.content import content_order
+from isthmus._math.fitted import fitted
 from isthmus.exceptions import UsageError
 from isthmus.features.tokens import surface_forms
 from isthmus.feedback.answers import ASKED, RANDOM
@@ -17,15 +18,10 @@ from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import without_answers
 from isthmus.feedback.tables import TRUTH
 
-# Documents drawn at random before others if labels come from names only. Their confidences were never compared with a
-# true label, so nothing is known about the confident documents. The documentation recommends as many;
-# docs/measured/names.md has the effect.
-FIRST_AT_RANDOM = 100
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+ASKING = fitted("asking")
+
 DRAWN_FIRST = "drawn at random, to measure labels by names alone"
-DISPUTE = 0.5  # weight of a document about which all methods agree, in addition to the share of methods that disagree
-_GROUP_SHARE = 5  # at most one question in this many is about a suspected new group
-_NEAR_COPY = 0.98  # cosine above which two documents count as near-copies
-_UNLIKE = 0.2  # cosine to the nearest answered document below which a document counts as unlike all of them
 _TIED = 1e-12  # worth; sums in another order of the rows differ by less than this
 _LAST = 4.0  # larger than any worth: documents that were left blank come last, after near-copies
 
@@ -143,7 +139,7 @@ def ask_documents(
     """
     labels = np.asarray(classes)[probabilities.argmax(axis=1)]
     doubt, dispute = doubt_of(probabilities), dispute_of(labels, list(opinions.values()))
-    worth = doubt * (DISPUTE + dispute)
+    worth = doubt * (ASKING["dispute"] + dispute)
     free = np.ones(len(worth), dtype=bool)
     free[list(answered)] = False
     rank = np.zeros(len(worth))
@@ -159,20 +155,22 @@ def ask_documents(
         chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
 
     for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), places[row])):
-        if len(chosen) < n and free[row] and nearest[row] <= _NEAR_COPY:
+        if len(chosen) < n and free[row] and nearest[row] <= ASKING["near_copy"]:
             said = (disputed or {})[row]
             take(row, said.partition(":")[0] if blind else said)
     # A document that was left blank cannot represent its group.
     unseen = free & (rank == 0)
-    for row, name in _group_heads(groups, meaning, unseen, list(answered), places)[: max(1, n // _GROUP_SHARE)]:
+    for row, name in _group_heads(groups, meaning, unseen, list(answered), places)[
+        : max(1, n // ASKING["group_share"])
+    ]:
         if len(chosen) < n:
             take(row, f"in the middle of {name}, a group that fits no class")
     while len(chosen) < n and free.any():
         gain = np.where(free, worth * (1.0 - nearest) + rank, -np.inf)
         # Near-copies of selected documents come only if nothing else is left.
-        gain = np.where(free & (nearest > _NEAR_COPY), gain - 1.0, gain)
+        gain = np.where(free & (nearest > ASKING["near_copy"]), gain - 1.0, gain)
         row = _largest(gain, places)
-        unlike = bool(len(answered)) and nearest[row] < _UNLIKE
+        unlike = bool(len(answered)) and nearest[row] < ASKING["unlike"]
         take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, unlike, blind))
     return chosen
 
@@ -340,7 +338,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
 def _drawn_first(labelling: Labelling, n: int) -> list[int]:
     """Return documents drawn at random, which come first if no labelled source shows how reliable the labels are."""
     known = labelling.known_answers
-    wanted = min(n, FIRST_AT_RANDOM - int(known.read.at_random.sum()))
+    wanted = min(n, ASKING["first_at_random"] - int(known.read.at_random.sum()))
     if not labelling.by_names_alone or len(labelling.classes) < 2 or wanted <= 0:
         return []
     # The draw depends on seed and content, not on the order of the rows.

@@ -11,29 +11,15 @@ import scipy.sparse as sp
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
+from isthmus._math.fitted import fitted
 from isthmus._progress import progress
 from isthmus.feedback.softmax_ridge import MOST_EXACT, fit_softmax_ridge, span_rows
 from isthmus.feedback.views import centred_logs
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+CORRECTION = fitted("correction")
+
 FOLDS = 5  # folds of the cross-fitting
-FEWEST = 10  # answers; with fewer, settings are not compared and the most careful setting is used
-MANY = 1_000  # answers; with more, a random part of them selects the settings
-# Settings that are compared by cross-fitting over the answers: the weight of the vote's log-probabilities, and the
-# penalty of the ridge.
-TRUSTS = (0.4, 1.0)
-STRENGTHS = (1.0, 4.0, 16.0)
-CAUTION = 1.0  # penalty in log-likelihood for every step away from the most careful setting
-_SHARPNESS = (0.2, 5.0)  # range of the sharpness
-# Range of the factor on a new class's share, from documents with a confident vote to uncertain documents.
-_FACTORS = (0.05, 2.0)
-_MOST_NEW = 0.9  # largest share of all new classes in one document
-_OTHERS = 10  # answers with other classes that are added when the share of a new class is estimated
-_SHARPNESS_PRIOR = 10.0  # weight of the prior that the logarithm of the sharpness is 0
-# Answers; a class that no answer names counts as if this many answers had been given in the proportions of the vote.
-# Fitted on development tasks and on pairs with label shift that suite "listen" does not contain
-# (docs/measured/listen.md).
-PSEUDO_ANSWERS = 20
-_PSEUDO_DOCUMENTS = 10  # documents that represent such a class
 
 
 @dataclass(frozen=True)
@@ -95,9 +81,9 @@ def learn_correction(
     unnamed: tuple[Any, np.ndarray, np.ndarray] | None = None,
     weighed: tuple[Any, np.ndarray, np.ndarray] | None = None,
     picked: np.ndarray | None = None,
-    trusts: Sequence[float] = TRUSTS,
-    strengths: Sequence[float] = STRENGTHS,
-    caution: float = CAUTION,
+    trusts: Sequence[float] = CORRECTION["trusts"],
+    strengths: Sequence[float] = CORRECTION["strengths"],
+    caution: float = CORRECTION["caution"],
 ) -> Correction:
     """Fit a correction on answered documents.
 
@@ -153,11 +139,12 @@ def learn_correction(
         # Added documents are held out in turn, too, so that they evaluate the pairs.
         folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
-    if len(codes) < FEWEST:  # too few answers to compare the pairs
+    if len(codes) < CORRECTION["fewest"]:  # too few answers to compare the pairs
         # The vote contains no evidence about a new class, so there is less reason to penalise corrections.
         pairs = [(trusts[-1], strengths[len(strengths) // 2 if codes.max(initial=0) >= vote.shape[1] else -1])]
-    elif len(codes) > MANY:  # a thousand answers select the pair as well as ten thousand, in a fraction of the time
-        part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[:MANY])
+    elif len(codes) > CORRECTION["many"]:
+        # A thousand answers select the pair as well as ten thousand, in a fraction of the time.
+        part = np.sort(np.random.default_rng(random_state).permutation(len(codes))[: CORRECTION["many"]])
         chosen = learn_correction(
             rows[part],
             vote[part],
@@ -293,9 +280,9 @@ def pseudo_answers(
     open_ = np.ones(len(vote), dtype=bool)
     open_[answered] = False
     rounded = vote.round(9)
-    total = min(len(codes), PSEUDO_ANSWERS)
+    total = min(len(codes), CORRECTION["pseudo_answers"])
     if picked is not None:
-        total = min(int(np.sum(~picked)), PSEUDO_ANSWERS) + int(np.sum(picked))
+        total = min(int(np.sum(~picked)), CORRECTION["pseudo_answers"]) + int(np.sum(picked))
     places: list[int] = []
     weights: list[float] = []
     new = 0 if picked is None else int(np.sum(picked & (codes >= vote.shape[1])))
@@ -308,7 +295,7 @@ def pseudo_answers(
         own = sorted(np.flatnonzero(open_ & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i]))
         if not own:  # the vote assigns no open document to the class, so no document can represent it
             continue
-        count = min(_PSEUDO_DOCUMENTS, len(own))
+        count = min(CORRECTION["pseudo_documents"], len(own))
         places += [own[int((step + 0.5) * len(own) / count)] for step in range(count)]
         weights += [weight / count] * count
     return (np.array(places), np.array(weights)) if places and total else None
@@ -338,7 +325,7 @@ def prior_shares(
     counts = np.bincount(codes[~picked], minlength=n_classes)
     most = 1 + int(np.sum(codes[picked] < n_known))
     new = counts[n_known:] + np.minimum(np.bincount(codes[picked], minlength=n_classes)[n_known:], most)
-    return new / (len(codes) + standing + _OTHERS)
+    return new / (len(codes) + standing + CORRECTION["others"])
 
 
 def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> np.ndarray:
@@ -361,8 +348,14 @@ def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> 
     """
     if not len(new_shares):
         return vote
-    factor = np.ones(len(vote)) if doubt <= 0 else np.clip((1.0 - vote.max(axis=1)) / doubt, *_FACTORS)
-    new = np.minimum(factor, _MOST_NEW / new_shares.sum() if new_shares.any() else 1.0)[:, None] * new_shares
+    factor = (
+        np.ones(len(vote))
+        if doubt <= 0
+        else np.clip((1.0 - vote.max(axis=1)) / doubt, *CORRECTION["new_class_factors"])
+    )
+    new = (
+        np.minimum(factor, CORRECTION["most_new"] / new_shares.sum() if new_shares.any() else 1.0)[:, None] * new_shares
+    )
     return np.hstack([vote * (1 - new.sum(axis=1, keepdims=True)), new])
 
 
@@ -404,9 +397,9 @@ def fit_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
 
     def loss(log_power: float) -> float:
         logs = log_softmax(np.exp(log_power) * scores, axis=1)
-        return -float(logs[at].sum()) + _SHARPNESS_PRIOR * log_power**2
+        return -float(logs[at].sum()) + CORRECTION["sharpness_prior"] * log_power**2
 
-    return float(np.exp(minimize_scalar(loss, bounds=np.log(_SHARPNESS), method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=np.log(CORRECTION["sharpness"]), method="bounded").x))
 
 
 def order_answers(texts: Sequence[str], codes: np.ndarray) -> np.ndarray:

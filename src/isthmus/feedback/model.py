@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import sharpen
+from isthmus._math.fitted import fitted
 from isthmus._math.rows import rows_are_empty, softmax, unknown_texts
 from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Answers, Rename
@@ -16,7 +17,8 @@ from isthmus.exceptions import UsageError
 from isthmus.features.embeddings import TextEmbedder, VectorTable
 from isthmus.feedback.views import FLOOR
 
-FEWEST_ANSWERS = 10  # answers; with fewer, no accuracy is estimated and confidences are not calibrated by answers
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+BY_ANSWERS = fitted("accuracy_by_answers")
 
 
 def without_answers(model: LabelModel) -> LabelModel:
@@ -172,7 +174,7 @@ def confidence_power(model: LabelModel, settings: Mapping[str, Any]) -> float:
     float
     """
     answers = model.stage(Answers)
-    if answers is not None and len(answers.correction.held_out) >= FEWEST_ANSWERS:
+    if answers is not None and len(answers.correction.held_out) >= BY_ANSWERS["fewest_any"]:
         return 1.0
     return settings.get("sharpness", 1.0)
 

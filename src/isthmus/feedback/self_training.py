@@ -10,18 +10,13 @@ import scipy.sparse as sp
 from scipy.optimize import brentq
 from scipy.special import softmax
 
+from isthmus._math.fitted import fitted
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
-# Weights of a labelled source document, of an answer, and of any other document.
-SOURCE, ANSWERS, OTHERS = 0.2, 5.0, 1.0
-POWER = 1.5  # power that sharpens the probabilities of other documents before training
-# Penalty of the ridge.
-STRENGTH = 1 / 3
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+SELF_TRAINING = fitted("answer_self_training")
+
 STEPS = 40  # iterations of L-BFGS: the targets are guesses, so a closer fit is useless
-BY_WORDS = 0.8  # largest weight of the self-trained classifier in the result
-FEWEST = 10  # answers up to which its weight is 0
-# Value of the column for the class proportions; large, so that the ridge hardly penalises its coefficients.
-CONSTANT = 3.0
 # Range of the power that calibrates the classifier.
 _POWERS = (0.1, 10.0)
 
@@ -35,7 +30,7 @@ class WordModel:
 
     coef: np.ndarray
     power: float
-    share: float = BY_WORDS
+    share: float = SELF_TRAINING["by_words"]
 
     def probabilities(self, words: Any) -> np.ndarray:
         """Return the probabilities of the classes.
@@ -48,7 +43,9 @@ class WordModel:
         -------
         ndarray of shape (n_documents, n_classes)
         """
-        return softmax(self.power * (np.asarray(words @ self.coef[:-1]) + CONSTANT * self.coef[-1]), axis=1)
+        return softmax(
+            self.power * (np.asarray(words @ self.coef[:-1]) + SELF_TRAINING["constant"] * self.coef[-1]), axis=1
+        )
 
 
 def share_of_words(n_answers: int) -> float:
@@ -65,7 +62,7 @@ def share_of_words(n_answers: int) -> float:
     -------
     float
     """
-    return BY_WORDS * max(0, n_answers - FEWEST) / max(1, n_answers)
+    return SELF_TRAINING["by_words"] * max(0, n_answers - SELF_TRAINING["fewest"]) / max(1, n_answers)
 
 
 def train_on_everything(
@@ -98,11 +95,15 @@ def train_on_everything(
     WordModel
     """
     n_classes = probabilities.shape[1]
-    own = np.where(answered[:, None], ANSWERS * probabilities, OTHERS * _raise(probabilities, POWER))
-    targets = np.vstack([SOURCE * np.eye(n_classes)[source_codes], own])
+    own = np.where(
+        answered[:, None],
+        SELF_TRAINING["answers"] * probabilities,
+        SELF_TRAINING["others"] * _raise(probabilities, SELF_TRAINING["power"]),
+    )
+    targets = np.vstack([SELF_TRAINING["source"] * np.eye(n_classes)[source_codes], own])
     rows = sp.vstack([source_words, words], format="csr")
-    rows = sp.hstack([rows, np.full((rows.shape[0], 1), CONSTANT)], format="csr")
-    coef = fit_softmax_ridge(rows, targets, np.zeros(targets.shape), STRENGTH, max_iter=STEPS)
+    rows = sp.hstack([rows, np.full((rows.shape[0], 1), SELF_TRAINING["constant"])], format="csr")
+    coef = fit_softmax_ridge(rows, targets, np.zeros(targets.shape), SELF_TRAINING["strength"], max_iter=STEPS)
     model = WordModel(coef, 1.0, share_of_words(int(answered.sum()) if n_answers is None else n_answers))
     free = ~answered
     if not free.any():

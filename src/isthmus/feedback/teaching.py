@@ -21,6 +21,7 @@ from isthmus._math.confidence import (
     with_caution,
     without_text,
 )
+from isthmus._math.fitted import fitted
 from isthmus._math.rows import rows_are_empty
 from isthmus._utils import plural
 from isthmus.choose.model import LabelModel
@@ -37,18 +38,20 @@ from isthmus.feedback.accounting import (
     right_by_size,
 )
 from isthmus.feedback.answers import GROUP, PICKED, Answers, origin_of, propose_names
-from isthmus.feedback.correction import FOLDS, MANY, learn_correction, make_folds, order_answers, pseudo_answers
+from isthmus.feedback.correction import FOLDS, learn_correction, make_folds, order_answers, pseudo_answers
 from isthmus.feedback.hands import DEFAULTS, HandSettings, WeighedAnswers, weigh_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
-from isthmus.feedback.model import FEWEST_ANSWERS, calibrated_proba
+from isthmus.feedback.model import calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
 from isthmus.feedback.tables import read_answers
 from isthmus.feedback.views import DocumentViews
-from isthmus.feedback.whole import NO_GROUPS, SETTLES, WholeGroups, whole_groups
+from isthmus.feedback.whole import NO_GROUPS, WholeGroups, whole_groups
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+BY_ANSWERS = fitted("accuracy_by_answers")
+CORRECTION = fitted("correction")
 
 MORE = 50  # answers in the forecast
-# Answers; with fewer, there is no forecast.
-FEWEST_FOR_OUTLOOK = 20
 # Attributes that teaching changes and undoing restores, in addition to model and probabilities.
 BEFORE = (
     *("labels", "confidence", "needs_review", "review_reason", "expected_accuracy", "settings"),
@@ -246,7 +249,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
         new_group=in_group & unread,
         no_known_words=no_known_terms & unread,
         not_sure_enough=low & unread,
-        not_estimated=unread & (untaught.unverified and len(known) < FEWEST_ANSWERS),
+        not_estimated=unread & (untaught.unverified and len(known) < BY_ANSWERS["fewest_any"]),
     )
     settings = untaught.settings
     if accuracy.estimate is not None:  # later texts get the same caution
@@ -278,11 +281,11 @@ def _accuracy_after(
 ) -> tuple[AccuracyEstimate, np.ndarray]:
     """Return the expected accuracy after answers, and the confidences at its low end."""
     if expected is None:
-        reason = f"people gave fewer than {FEWEST_ANSWERS} answers"
+        reason = f"people gave fewer than {BY_ANSWERS['fewest_any']} answers"
         if len(whole.documents):
             reason = (
-                f"{plural(len(whole.documents), 'document')} got a class as a group, and fewer than {FEWEST_ANSWERS} "
-                "documents were read one by one; check a sample"
+                f"{plural(len(whole.documents), 'document')} got a class as a group, and fewer than "
+                f"{BY_ANSWERS['fewest_any']} documents were read one by one; check a sample"
             )
         accuracy = AccuracyEstimate(None, reason=reason)
         return accuracy, with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
@@ -390,7 +393,11 @@ def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -
     known_class: dict[str, list[bool]] = {group["group"]: [] for group in untaught.novel}
     for row, label in zip(known.rows, known.labels, strict=True):
         known_class.setdefault(groups[row], []).append(label in classes)
-    wrong = [name for name, found in known_class.items() if len(found) >= SETTLES and 2 * sum(found) > len(found)]
+    wrong = [
+        name
+        for name, found in known_class.items()
+        if len(found) >= BY_ANSWERS["settles"] and 2 * sum(found) > len(found)
+    ]
     groups[np.isin(groups, wrong) | ~np.isin(labels, untaught.classes)] = ""
     groups[known.rows] = ""
     left = set(groups.tolist())
@@ -440,7 +447,7 @@ def account(
     correction = fit.stage.correction
     n_answers = len(fit.codes)
     read = ~np.isin(fit.places, whole.documents)
-    if read.sum() < FEWEST_ANSWERS:
+    if read.sum() < BY_ANSWERS["fewest_any"]:
         return None, None
     said = correction.held_out.argmax(axis=1)
     right = said == fit.codes
@@ -459,11 +466,11 @@ def account(
     if len(whole.documents):
         expected = whole.joined_to(expected, len(answered))
     # Too few answers for a forecast, or no need for more answers.
-    if not FEWEST_FOR_OUTLOOK <= n_answers <= 2 * MANY or answered.all():
+    if not BY_ANSWERS["fewest_for_outlook"] <= n_answers <= 2 * CORRECTION["many"] or answered.all():
         return expected, None
     hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)
     weights = None
-    if fit.at_random.sum() >= FEWEST_FOR_OUTLOOK:
+    if fit.at_random.sum() >= BY_ANSWERS["fewest_for_outlook"]:
         # Enough answers drawn at random represent all documents, so they need no weights.
         hits = {size: part[fit.at_random] for size, part in hits.items()}
     else:

@@ -10,17 +10,17 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
 
+from isthmus._math.fitted import fitted
 from isthmus.base import softmax
 from isthmus.features.embeddings import TextEmbedder
 from isthmus.features.latent import LatentSemantics
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.features.vectorizer import TextVectorizer
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+VIEWS = fitted("answer_views")
+
 FLOOR = 1e-3  # probability; no method can veto a class by excluding it
-# Prior variance of a coefficient, by view. Fitted on the development tasks; docs/measured/listen.md describes the test.
-OPINIONS, MEANING, VECTORS, WORDS, CONSTANT = 0.05, 2.0, 2.0, 2.0, 0.25
-# Dimensions of the latent semantic analysis.
-N_COMPONENTS = 100
 # Words and vectors of the texts on which views were fitted, for the lifetime of the views. Every round of teaching
 # needs them, and a saved file need not contain them.
 _READ: WeakKeyDictionary[DocumentViews, tuple[Sequence[str], sp.csr_matrix, np.ndarray]] = WeakKeyDictionary()
@@ -43,7 +43,7 @@ class DocumentViews:
     embedder : TextEmbedder, optional
     """
 
-    word_scale = np.sqrt(WORDS)  # factor of the word columns in the rows of the correction
+    word_scale = np.sqrt(VIEWS["words"])  # factor of the word columns in the rows of the correction
 
     def __init__(
         self,
@@ -81,7 +81,9 @@ class DocumentViews:
         words = self.vectorizer_.fit_transform(texts)
         self.components_ = np.zeros((0, words.shape[1]))
         if min(words.shape) > 1:
-            self.components_ = LatentSemantics(N_COMPONENTS, random_state=self.random_state).fit(words).components_
+            self.components_ = (
+                LatentSemantics(VIEWS["n_components"], random_state=self.random_state).fit(words).components_
+            )
         known = np.flatnonzero([label is not None for label in source_labels])
         labels = np.array([source_labels[i] for i in known.tolist()])
         self.classes_ = np.unique(labels)
@@ -118,10 +120,10 @@ class DocumentViews:
         pairs = zip(views, self.plain_, strict=True) if self.plain_ else ()
         scores = [np.asarray(rows @ coef.T) + intercept for rows, (coef, intercept) in pairs]
         log_odds = [centred_logs(probabilities) for probabilities in [*opinions, *map(softmax, scores)]]
-        dense = [np.sqrt(MEANING) * meaning, np.sqrt(VECTORS) * vectors]
-        dense += [np.full((len(texts), 1), np.sqrt(CONSTANT))]
-        dense += [np.sqrt(OPINIONS) * part for part in log_odds]
-        return sp.hstack([np.sqrt(WORDS) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
+        dense = [np.sqrt(VIEWS["meaning"]) * meaning, np.sqrt(VIEWS["vectors"]) * vectors]
+        dense += [np.full((len(texts), 1), np.sqrt(VIEWS["constant"]))]
+        dense += [np.sqrt(VIEWS["opinions"]) * part for part in log_odds]
+        return sp.hstack([np.sqrt(VIEWS["words"]) * words, sp.csr_matrix(np.hstack(dense))], format="csr")
 
     def words(self, terms: Sequence[str], n_columns: int) -> sp.csr_matrix:
         """Return rows of single words.
@@ -137,7 +139,7 @@ class DocumentViews:
         CSR matrix of shape (n_terms, n_columns)
         """
         words = self.vectorizer_.transform(terms)
-        parts = [np.sqrt(WORDS) * words, sp.csr_matrix(np.sqrt(MEANING) * self._meaning(words))]
+        parts = [np.sqrt(VIEWS["words"]) * words, sp.csr_matrix(np.sqrt(VIEWS["meaning"]) * self._meaning(words))]
         # Vectors of single words differ from those of documents, whose mean was subtracted, so these columns stay
         # empty.
         rest = n_columns - sum(part.shape[1] for part in parts)
@@ -226,7 +228,7 @@ class DocumentViews:
         -------
         CSR matrix of shape (n_texts, n_words)
         """
-        return rows[:, : self.components_.shape[1]] / np.sqrt(WORDS)
+        return rows[:, : self.components_.shape[1]] / np.sqrt(VIEWS["words"])
 
     def _meaning(self, words) -> np.ndarray:
         rows = np.asarray(words @ self.components_.T)

@@ -12,8 +12,6 @@ from isthmus.feedback.accounting import RATE, Expectation
 from isthmus.feedback.answers import GROUP, Answers
 from isthmus.feedback.labelling import Labelling
 
-SETTLES = 5  # answers within a new group after which it can be dropped as a false alarm
-
 
 @dataclass(frozen=True)
 class WholeGroups:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.content import content_order, label_ranks
+from isthmus._math.fitted import fitted
 from isthmus._progress import progress
 from isthmus._utils import one_blas_thread
 from isthmus._validation import check_texts, read_source_labels
@@ -19,8 +20,11 @@ from isthmus.shift.doubt import LabelDoubt, doubt_labels
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.findings import two_languages
 from isthmus.shift.groups import group_facts
-from isthmus.shift.novelty import FEWEST, Novelty, compare_pair, find_novel_groups, simulate_on_source
+from isthmus.shift.novelty import Novelty, compare_pair, find_novel_groups, simulate_on_source
 from isthmus.shift.vocabulary import JointCounts, count_joint, proxy_a_distance, vocabulary_overlap, word_divergence
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+NOVELTY = fitted("novelty")
 
 LEVELS = ("same", "small-shift", "shift", "no-transfer")
 _VERDICTS = (
@@ -165,7 +169,7 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         bridges.class_shifted_words(source, codes, target, names, classes, random_state=random_state) if shared else []
     )
     # If few class-specific words occur in the target, an estimate of its class proportions would be noise.
-    useful = carried is not None and carried.share >= findings.CARRIED[2]
+    useful = carried is not None and carried.share >= findings.LIMITS["carried"][2]
     shares = bridges.predicted_shares(source, codes, target, len(classes)) if useful else None
     progress("comparing the collections", 5, _STEPS)
     found = [
@@ -211,7 +215,7 @@ def _novelty(source, labels, target, names, random_state) -> tuple[Novelty, dict
     rng = np.random.default_rng(random_state)
     rows = [np.sort(rng.permutation(side.shape[0])[:_SAMPLE]) for side in (source, target)]
     sides = source[rows[0]], target[rows[1]]
-    if min(side.shape[0] for side in sides) < FEWEST:
+    if min(side.shape[0] for side in sides) < NOVELTY["fewest"]:
         return Novelty([], np.array([])), None
     weighed = weigh_tfidf(sp.vstack(sides).tocsr(), sublinear=True)
     cut = sides[0].shape[0]

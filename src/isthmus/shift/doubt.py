@@ -16,12 +16,14 @@ import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
+from isthmus._math.fitted import fitted
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus.features.weights import weigh_tfidf
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+DOUBT = fitted("uncertain_labels")
+
 FOLDS = 5  # folds of the out-of-fold probabilities
-FEWEST = 5  # documents; labels of classes with fewer are not judged
-SUREST = 0.1  # share of the documents predicted as a class, most confident first, from which the noise is estimated
 _WORDS = 5  # words listed for a class
 # Iterations of the logistic regression at most.
 _ITERATIONS = 200
@@ -95,7 +97,7 @@ def doubt_labels(
     ([4], [0])
     """
     counts = sp.csr_matrix(counts)
-    large = np.flatnonzero(np.bincount(codes, minlength=n_classes) >= FEWEST)
+    large = np.flatnonzero(np.bincount(codes, minlength=n_classes) >= DOUBT["fewest"])
     judged = np.flatnonzero(np.isin(codes, large))
     if len(large) < 2:
         return None
@@ -155,7 +157,9 @@ def estimate_noise(probabilities: np.ndarray, codes: np.ndarray) -> tuple[float,
     share, n_surest = 0.0, 0
     for code in np.unique(given).tolist():
         rows = np.flatnonzero(given == code)
-        surest = rows[np.argsort(-probabilities[rows, code], kind="stable")[: -int(-SUREST * len(rows) // 1)]]
+        surest = rows[
+            np.argsort(-probabilities[rows, code], kind="stable")[: -int(-DOUBT["most_confident"] * len(rows) // 1)]
+        ]
         share += len(rows) / len(codes) * float(contradicted[surest].mean())
         n_surest += len(surest)
     low, high = wilson_ends(share, n_surest, two_sided_z(_CONFIDENCE))

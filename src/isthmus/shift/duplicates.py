@@ -10,15 +10,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from isthmus._math.content import mixed_bits
+from isthmus._math.fitted import fitted
 
-RUN = 8  # words; two authors hardly ever write the same eight words in a row by chance
-SHARE = 0.5  # share of a document's runs that must occur in the other document
-BOILERPLATE = 50  # source documents; a run in more of them is a form or a signature, not a copy
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+COPIES = fitted("duplicates")
+
 # Odd multiplier of the polynomial hash (2^64 divided by the golden ratio).
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
-def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndarray, np.ndarray]:
+def run_hashes(tokens: Sequence[np.ndarray], *, run: int = COPIES["run"]) -> tuple[np.ndarray, np.ndarray]:
     """Return the hashes of all runs of ``run`` words, each with the document in which it occurs.
 
     Parameters
@@ -59,7 +60,11 @@ def run_hashes(tokens: Sequence[np.ndarray], *, run: int = RUN) -> tuple[np.ndar
 
 
 def near_duplicates(
-    source_tokens: Sequence[np.ndarray], target_tokens: Sequence[np.ndarray], *, run: int = RUN, share: float = SHARE
+    source_tokens: Sequence[np.ndarray],
+    target_tokens: Sequence[np.ndarray],
+    *,
+    run: int = COPIES["run"],
+    share: float = COPIES["share"],
 ) -> list[dict]:
     """List the target documents of which at least a ``share`` of the runs of words occurs in one source document.
 
@@ -94,7 +99,7 @@ def near_duplicates(
     high = np.searchsorted(source_hash, target_hash, side="right")
     n_runs = np.bincount(target_document, minlength=len(target_tokens))
     # Short documents ("ok", "no comment") that occur in many source documents are copies, too. One match is enough.
-    many = high - low > BOILERPLATE
+    many = high - low > COPIES["boilerplate"]
     high = np.where(many & (n_runs[target_document] > 1), low, np.where(many, low + 1, high))
     width = high - low
     # Enumerate all pairs of a target run and an equal source run without a Python loop.

@@ -12,32 +12,22 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.fitted import fitted
 from isthmus._utils import plural, warn
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
 from isthmus.shift.bridges import Carrying
 from isthmus.shift.doubt import LabelDoubt
-from isthmus.shift.novelty import SEES_ENOUGH, Novelty, shows_its_worth, simulated_sentence
+from isthmus.shift.novelty import Novelty, shows_its_worth, simulated_sentence
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+NOVELTY = fitted("novelty")
+LIMITS = fitted("diagnosis")
 
 TRANSFER = ("languages", "vocabulary", "distance", "what carries over")
 # Proxy A-distances from which the severity is 1, 2, 3. Half the distance is about the share of the target that looks
 # foreign: a fifth, three fifths. The distance never forbids a transfer: any two products can be distinguished, and
 # labels still transfer.
 DISTANCE = (0.4, 1.2, np.inf)
-# Shares of the target's running words that occur in the source, divided by the same share between halves of the source.
-# Severity is 1, 2, 3 below these values.
-KNOWN = (0.85, 0.5, 0.1)
-# Shares of the class information that is left at the target's word frequencies (``Carrying.share``). Severity is 1, 2,
-# 3 below these values; halves of one corpus gave 0.88 to 1.
-CARRIED = (0.85, 0.6, 0.25)
-FEW, VERY_FEW = 100, 20  # documents; below these, the severity is 1 and 2
-THINNABLE = 30  # target documents; in fewer, most words of the source are missing by chance
-SMALL_CLASS = 10  # documents; smaller classes are reported
-MOVED_SHARE = 0.15  # difference of a class's proportion between source and target that is reported
-DUPLICATES = 0.05  # share of target documents that repeat a source document, from which the severity is 1
-# Proportions of wrong source labels: the estimate from which severity is 1, the low end from which it is 2.
-NOISY, VERY_NOISY = 0.05, 0.1
-# Adjusted Rand index of clusters and labels, from which labels are topics and below which they are not.
-TOPICAL, NOT_TOPICAL = 0.3, 0.05
 _SHOWN = 8  # words listed in a sentence
 
 
@@ -87,7 +77,7 @@ def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> d
     dict
     """
     least = min(n_labelled, n_target)
-    severity = 2 if least < VERY_FEW else 1 if least < FEW else 0
+    severity = 2 if least < LIMITS["very_few"] else 1 if least < LIMITS["few"] else 0
     sentence = (
         f"{plural(n_source, 'source document')} ({n_labelled:,} with a label) and {plural(n_target, 'target document')}"
     )
@@ -128,8 +118,8 @@ def language_finding(source: dict[str, float], target: dict[str, float], known: 
     foreign = sum(share for name, share in target.items() if source.get(name, 0.0) < 0.05)
     told = main_source in NAMES and main_target in NAMES
     sentence = f"Source: {shown[0]}; target: {shown[1]}."
-    if main_source != main_target and (told or known < KNOWN[2]):
-        severity = 3 if known < KNOWN[1] and not vectors else 2
+    if main_source != main_target and (told or known < LIMITS["known"][2]):
+        severity = 3 if known < LIMITS["known"][1] and not vectors else 2
         advice = "Translate one side first; words do not cross languages."
         if vectors:
             advice = "Labels cross through the vectors alone: their model must know both languages. Check a sample."
@@ -163,14 +153,14 @@ def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:
     """
     known = overlap["tokens_known"]
     ratio = known / halves if halves > 0 else known  # halves of a few documents may share no word
-    severity = _grade(ratio, KNOWN) if overlap["shared_types"] else 3
+    severity = _grade(ratio, LIMITS["known"]) if overlap["shared_types"] else 3
     sentence = (
         f"The source knows {overlap['shared_types']:,} of {plural(int(overlap['target_types']), 'target word')}: "
         f"{percent(known)} of the target's running words (between halves of the source: {percent(halves)})."
     )
     advice = (
         "The source knows the target's words."
-        if known >= KNOWN[0]
+        if known >= LIMITS["known"][0]
         else "The source knows no fewer of the target's words than half of it knows of its other half.",
         "A good part of the target's text is in words the source lacks: a method that learns from the target's texts "
         "can connect them.",
@@ -265,7 +255,7 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
             "Check the labels and the text column; a method cannot carry over what is not there.",
             separable=False, **values,
         )  # fmt: skip
-    severity = _grade(measured.share, CARRIED)
+    severity = _grade(measured.share, LIMITS["carried"])
     sentence = (
         f"Naive Bayes gets {kept}, and {percent(measured.thinned)} when their words are thinned to the target's "
         f"frequencies: {percent(measured.share)} of what tells the classes apart is left."
@@ -277,11 +267,11 @@ def carrying_finding(measured: Carrying | None, n_target: int) -> dict:
         "What tells the classes apart in the source hardly occurs in the target: do not transfer.",
     )[severity]
     # With few target documents most words are missing by chance, so the figure must not forbid a transfer.
-    if n_target < THINNABLE and severity:
+    if n_target < LIMITS["thinnable"] and severity:
         severity = 1
         advice = (
-            f"The frequencies of words in fewer than {THINNABLE} target documents are mostly chance: do not act on "
-            "this figure, add documents."
+            f"The frequencies of words in fewer than {LIMITS['thinnable']} target documents are mostly chance: do not "
+            "act on this figure, add documents."
         )
     return finding(severity, topic, sentence, advice, separable=True, **values)
 
@@ -308,12 +298,13 @@ def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.nd
         f"{len(classes)} classes; the largest, {classes[largest]}, has {percent(shares[largest])} of the labelled "
         f"documents, the smallest, {classes[smallest]}, {plural(int(sizes[smallest]), 'document')}."
     )
-    small = int(np.sum(sizes < SMALL_CLASS))
+    small = int(np.sum(sizes < LIMITS["small_class"]))
     severity, advice = 0, "Every class has enough documents."
     if small:
         severity = 1
         advice = (
-            f"{small} of {len(classes)} classes have fewer than {SMALL_CLASS} documents: merge them or add to them."
+            f"{small} of {len(classes)} classes have fewer than {LIMITS['small_class']} documents: "
+            "merge them or add to them."
         )
     if target_shares is not None:
         values["target"] = {str(c): round(float(s), 4) for c, s in zip(classes, target_shares, strict=True)}
@@ -322,7 +313,7 @@ def balance_finding(classes: np.ndarray, sizes: np.ndarray, target_shares: np.nd
             f" Rough guess for the target: {classes[moved]} {percent(target_shares[moved])} "
             f"instead of {percent(shares[moved])}."
         )
-        if abs(target_shares[moved] - shares[moved]) > MOVED_SHARE:
+        if abs(target_shares[moved] - shares[moved]) > LIMITS["moved_share"]:
             severity = max(severity, 1)
             advice += " The shares may differ in the target: count a labelled sample before relying on them."
     return finding(severity, "class balance", sentence, advice, **values)
@@ -431,9 +422,11 @@ def duplicate_finding(found: list[dict], n_target: int) -> dict:
     verb = "documents repeat" if len(found) != 1 else "document repeats"
     sentence = f"{len(found):,} target {verb} at least half of a source document ({percent(share)})."
     advice = "They make any score look too good: leave them out when you measure."
-    if share >= DUPLICATES:
+    if share >= LIMITS["duplicates"]:
         advice += " Check whether the two files overlap by mistake."
-    return finding(int(share >= DUPLICATES), "near-duplicates", sentence, advice, count=len(found), share=share)
+    return finding(
+        int(share >= LIMITS["duplicates"]), "near-duplicates", sentence, advice, count=len(found), share=share
+    )
 
 
 def group_finding(facts: dict[str, float] | None) -> dict:
@@ -455,9 +448,9 @@ def group_finding(facts: dict[str, float] | None) -> dict:
         f"Clusterability of the target {facts['clusterability']:.3f} (words shuffled: {facts['shuffled']:.3f}); in the "
         f"source, clusters agree with the labels by {agreement:.2f} (adjusted Rand index; 0 chance, 1 same)."
     )
-    if facts["agreement"] >= TOPICAL:
+    if facts["agreement"] >= LIMITS["topical"]:
         advice = "The labels are the documents' own groups: methods that cluster (cocc, isthmus cluster) fit."
-    elif facts["agreement"] < NOT_TOPICAL:
+    elif facts["agreement"] < LIMITS["not_topical"]:
         advice = (
             "The labels are not how the documents group by themselves (opinion rather than topic): prefer strings, "
             "and be wary of methods that cluster."
@@ -488,7 +481,7 @@ def doubt_finding(doubt: LabelDoubt | None) -> dict:
         f"{percent(doubt.high)}), judged by the words of other documents; "
         f"{plural(len(doubt.rows), 'label is', 'labels are')} doubtful."
     )
-    severity = 2 if doubt.low >= VERY_NOISY else int(doubt.low > 0 or doubt.noise >= NOISY)
+    severity = 2 if doubt.low >= LIMITS["very_noisy"] else int(doubt.low > 0 or doubt.noise >= LIMITS["noisy"])
     if not severity or not len(doubt.rows):
         advice = "Nothing urgent. Look at the list of doubtful labels if every label counts."
         return finding(0, topic, sentence, advice, **values)
@@ -536,7 +529,7 @@ def novelty_finding(novelty: Novelty, simulated: dict[str, float] | None = None)
         sentence = f"The search found no group that stands apart from all classes.{worth}"
         if simulated is None:
             sentence += " What it would find could not be tried on this source."
-        if simulated is None or simulated["power"] >= SEES_ENOUGH:
+        if simulated is None or simulated["power"] >= NOVELTY["sees_enough"]:
             return finding(
                 0, "new groups", sentence, f"To be surer that no class is missing, {look}", groups=0, **figures
             )

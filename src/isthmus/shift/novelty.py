@@ -27,37 +27,16 @@ from sklearn.naive_bayes import ComplementNB
 from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order
+from isthmus._math.fitted import fitted
 from isthmus._math.rows import group_sums, unit_rows
 from isthmus._math.samples import wilson_ends
 from isthmus.shift.groups import quiet_kmeans
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+NOVELTY = fitted("novelty")
+
 DIRECTIONS = 40  # dimensions of the latent space
-ANCHOR = 0.5  # weight of the source's class in the centre of its target documents
 ROUNDS = 12  # iterations of the clustering at most
-FEWEST = 60  # documents; no search if a side has fewer
-SMALLEST, LARGEST = 0.04, 0.45  # smallest and largest share of the target in a new group
-MOST_GROUPS = 3  # groups reported at most
-SEES_ENOUGH = 0.5  # share of the left-out source classes that the test must find to be reliable
-MATCHED = 0.35  # mean similarity of groups and their classes (cosine); below it groups cannot be compared with classes
-# A group is reported if all figures of one of three cases hold. (1) It differs from every class, is clearly stronger
-# than the next group, and classifiers disagree about it. (2) It differs less and is less strong, but classifiers
-# disagree most. (3) Classifiers need not disagree, but it is as far from the classes as they are from each other.
-# Limits of the figures of is_novel, fitted on unchanged and corrupted pairs of many corpora, web pages among them;
-# docs/measured/trust.md reports the error rates.
-CASES = (
-    {"unlike": 0.3, "stands_out": 0.3, "disputed": -0.15},
-    {"unlike": 0.5, "stands_out": 0.15, "disputed": -0.33},
-    {"unlike": 0.2, "stands_out": 0.2, "distinct": 1.2},
-)
-# Limits for every group after the first, and for the first group with only two classes: two classes have opposite
-# directions, so anything off this axis differs from both.
-FURTHER = ({"unlike": 0.3, "stands_out": 0.3, "disputed": -0.33},)
-# Largest difference of neighbour purity between a new group and left-out classes. Fitted by `isthmus bench tune trust`
-# (study groups): up to this value, testing all groups finds more missing classes than testing the strongest group, with
-# no more false alarms.
-MIXED = 0.02
-NEIGHBOURS = 5  # source documents of each class with which a target document is compared
-SAME = 0.9  # groups with at least this overlap (shared documents / all documents of both) are one group
 _FLOOR = 1e-4  # smallest divisor of similarities
 _LEFT_OUT_AT_MOST = 4  # classes that are left out in turn at most
 _BLOCK = 512  # target rows compared with a class at a time, to limit memory
@@ -197,7 +176,11 @@ class Novelty:
 
 
 def settle(
-    source: np.ndarray, codes: np.ndarray, target: np.ndarray, starts: Sequence[np.ndarray] = (), anchor: float = ANCHOR
+    source: np.ndarray,
+    codes: np.ndarray,
+    target: np.ndarray,
+    starts: Sequence[np.ndarray] = (),
+    anchor: float = NOVELTY["anchor"],
 ) -> Fit | None:
     """Cluster target documents around the source's classes and extra centres.
 
@@ -342,11 +325,11 @@ def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float,
             continue
         share = float(np.mean(fit.last_group))
         gain = fit.height - base.height
-        if SMALLEST <= share <= LARGEST and gain > 0:
+        if NOVELTY["smallest"] <= share <= NOVELTY["largest"] and gain > 0:
             found.append((gain, fit))
     kept: list[tuple[float, Fit]] = []
     for gain, fit in sorted(found, key=lambda pair: -pair[0]):
-        if all(_overlap(fit.last_group, other.last_group) < SAME for _, other in kept):
+        if all(_overlap(fit.last_group, other.last_group) < NOVELTY["same"] for _, other in kept):
             kept.append((gain, fit))
     return kept
 
@@ -470,7 +453,7 @@ def compare_pair(
 
 
 def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_rows: sp.csr_matrix) -> np.ndarray:
-    """Return the similarity of each target row to its ``NEIGHBOURS`` nearest source rows of each class.
+    """Return the similarity of each target row to its nearest source rows of each class.
 
     The result is separate for each class, so that a class can be left out without a second search.
 
@@ -482,16 +465,16 @@ def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_row
 
     Returns
     -------
-    ndarray of shape (n_target, n_classes, NEIGHBOURS)
+    ndarray of shape (n_target, n_classes, n_neighbours)
         The nearest first; zero if a class has fewer rows.
     """
     n_classes = int(codes.max()) + 1
-    found = np.zeros((target_rows.shape[0], n_classes, NEIGHBOURS))
+    found = np.zeros((target_rows.shape[0], n_classes, NOVELTY["neighbours"]))
     for code in range(n_classes):
         own = source_rows[codes == code].T.tocsr()
         for start in range(0, target_rows.shape[0], _BLOCK):
             products = (target_rows[start : start + _BLOCK] @ own).toarray()
-            most = min(NEIGHBOURS, products.shape[1])
+            most = min(NOVELTY["neighbours"], products.shape[1])
             best = -np.sort(np.partition(-products, most - 1, axis=1)[:, :most], axis=1)
             found[start : start + _BLOCK, code, :most] = best
     return found
@@ -557,7 +540,7 @@ def find_novel_groups(
     """
     n_classes, n_target = len(pair.classes), len(pair.target)
     none = Novelty([], np.full(n_target, -1))
-    if n_classes < 2 or min(len(pair.source), n_target) < FEWEST:
+    if n_classes < 2 or min(len(pair.source), n_target) < NOVELTY["fewest"]:
         return none
     order = content_order(pair.target)  # the result of k-means then does not depend on the order of the rows
     starts = start_points(pair.target[order], n_classes, 0 if random_state is None else random_state)
@@ -565,11 +548,11 @@ def find_novel_groups(
     left_out = leave_out(pair)
     # With two classes, leaving one out leaves no pair of classes. The limit on mixed neighbours is then unknown, and
     # only the strongest group is tested.
-    mixed_at_most, most = (MIXED, None) if n_classes > 2 else (np.inf, 1)
+    mixed_at_most, most = (NOVELTY["mixed"], None) if n_classes > 2 else (np.inf, 1)
     first: dict[str, float] = {}
     kept: tuple[Fit, list[dict]] | None = None
-    for _ in range(MOST_GROUPS):
-        cases = FURTHER if kept or n_classes == 2 else CASES
+    for _ in range(NOVELTY["most_groups"]):
+        cases = NOVELTY["further" if kept or n_classes == 2 else "cases"]
         for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts, fixed)[:most]:
             passes = mixed(pair, left_out, fit) <= mixed_at_most
             if first and not passes:
@@ -592,7 +575,7 @@ def find_novel_groups(
     return _announce(pair, target_rows, names, *kept, first)
 
 
-def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES) -> bool:
+def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = NOVELTY["cases"]) -> bool:
     """Decide whether the figures of a candidate group fulfil the limits of one of the cases.
 
     Upper limits: ``unlike`` (similarity to the nearest class, relative to ``matched``) and ``disputed`` (agreement of
@@ -611,7 +594,7 @@ def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = CASES)
     """
     unlike = max(facts["similarity"], 0.0) / max(facts["matched"], _FLOOR)
     stands_out = np.log(facts["gain"] / max(facts["second_gain"], 1e-3))
-    return facts["matched"] >= MATCHED and any(
+    return facts["matched"] >= NOVELTY["matched"] and any(
         unlike <= case["unlike"]
         and stands_out >= case["stands_out"]
         and facts["agreement_drop"] <= case.get("disputed", np.inf)
@@ -731,7 +714,7 @@ def shows_its_worth(simulated: dict[str, float] | None) -> bool:
     -------
     bool
     """
-    return simulated is not None and simulated["power"] >= SEES_ENOUGH and not simulated["false_alarm"]
+    return simulated is not None and simulated["power"] >= NOVELTY["sees_enough"] and not simulated["false_alarm"]
 
 
 def simulated_sentence(simulated: dict[str, float] | None) -> str:
@@ -788,7 +771,7 @@ def simulate_on_source(
     classes, sizes = np.unique(labels, return_counts=True)
     half = np.zeros(len(labels), dtype=bool)
     half[content_order(source_rows)[::2]] = True
-    if len(classes) < 3 or min(half.sum(), (~half).sum()) < 2 * FEWEST or sizes.min() < 6:
+    if len(classes) < 3 or min(half.sum(), (~half).sum()) < 2 * NOVELTY["fewest"] or sizes.min() < 6:
         return None
 
     def run(left_out: str | None) -> np.ndarray:

@@ -7,16 +7,11 @@ from typing import Any
 
 import numpy as np
 
-# Total variation distance from the source's class proportions from which label shift is reported.
-MOVED = 0.25  # total variation distance from the source's shares from which they count as moved
-# The labels are corrected for label shift if three conditions hold. All three limits were fitted on pairs with and
-# without artificial label shift by ``isthmus bench tune trust``.
-FOLLOW = 0.2  # total variation distance from the source, by labels and by probabilities
-SAME_WAY = 0.88  # cosine between the changes of the proportions by the labels and by the estimate
-# Largest ratio of a class's proportion to that in the source; a class with hardly any source documents could otherwise
-# explain every text.
-GROWTH = 18.0
-CAUTION = 0.2  # weight of the source's proportions in the estimate for the correction, as a share of the documents
+from isthmus._math.fitted import fitted
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+LABEL_SHIFT = fitted("label_shift")
+
 _FLOOR = 1e-3  # smallest probability and smallest proportion
 _ROUNDS = 100  # iterations of expectation maximisation at most
 
@@ -43,16 +38,16 @@ class ShareShift:
     @property
     def moved(self) -> bool:
         """Whether labels and probabilities both indicate label shift."""
-        return min(self.distance, total_variation(self.by_labels, self.source)) >= MOVED
+        return min(self.distance, total_variation(self.by_labels, self.source)) >= LABEL_SHIFT["moved"]
 
     @property
     def supported(self) -> bool:
         """Whether the estimates agree well enough to correct the labels."""
-        far = min(self.distance, total_variation(self.by_labels, self.source)) >= FOLLOW
+        far = min(self.distance, total_variation(self.by_labels, self.source)) >= LABEL_SHIFT["follow"]
         ways = self.by_labels - self.source, self.cautious - self.source
         lengths = np.linalg.norm(ways[0]) * np.linalg.norm(ways[1])
-        same_way = lengths > 0 and float(ways[0] @ ways[1]) / lengths >= SAME_WAY
-        return bool(far and same_way and np.max(self.factors) <= GROWTH)
+        same_way = lengths > 0 and float(ways[0] @ ways[1]) / lengths >= LABEL_SHIFT["same_way"]
+        return bool(far and same_way and np.max(self.factors) <= LABEL_SHIFT["growth"])
 
     @property
     def factors(self) -> np.ndarray:
@@ -129,7 +124,7 @@ def compare_shares(source_labels: Any, probabilities: np.ndarray, labels: Any, c
     source = np.array([np.mean(known == name) if len(known) else 0.0 for name in names])
     by_labels = np.array([np.mean(given == name) for name in names])
     likelihood, _ = likely_shares(probabilities, source)
-    cautious, _ = likely_shares(probabilities, source, caution=CAUTION)
+    cautious, _ = likely_shares(probabilities, source, caution=LABEL_SHIFT["caution"])
     return ShareShift(names, source, by_labels, np.asarray(probabilities).mean(axis=0), likelihood, cautious)
 
 

@@ -22,13 +22,14 @@ from isthmus._progress import progress
 from isthmus.api.label import label
 from isthmus.choose.candidates import Candidates, try_methods
 from isthmus.choose.choice import decide
-from isthmus.choose.names import LEAST_AGREEMENT, names_share, way_back
+from isthmus.choose.names import BY_NAMES, names_share, way_back
 from isthmus.choose.stages.apply import pool
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import THIN
+from isthmus.choose.trust import ACCURACY
 from isthmus.classify.names import ClassNameClassifier
 from isthmus.features.class_names import read_classes
 from isthmus.features.counting import sharing
+from isthmus.feedback.asking import ASKING
 from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites.trust import LENGTH, SIZE, draw
@@ -250,7 +251,7 @@ def measure_reading(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
         texts, truth = ([part[i] for i in chosen] for part in (data.target_texts, data.target_labels))
         named = label(None, None, texts, classes=sorted(set(truth)), random_state=seeds[0])
         for drawn, first in (("random", ANSWERS), ("asked", 0)):
-            with patch("isthmus.feedback.asking.FIRST_AT_RANDOM", first):
+            with patch.dict(ASKING, first_at_random=first):
                 questions = named.ask(ANSWERS)
             taught = named.teach({**questions, "true_label": [truth[n - 1] for n in questions["document"]]})
             table.append({"task": name, "drawn": drawn, **_promises(taught, np.array(truth, dtype=object))})
@@ -336,7 +337,7 @@ def _vote_gains(data: TaskData, seed: int) -> np.ndarray:
     named = candidates.names
     without = decide(replace(candidates, names=None))
     agreement = None if named is None else named.model.agreement_
-    if named is None or agreement is None or agreement.names < LEAST_AGREEMENT:
+    if named is None or agreement is None or agreement.names < BY_NAMES["least_agreement"]:
         return np.zeros(len(VOTE_GRID))
     share = names_share(agreement)
     opinions = {"vote": without.probabilities, "names": named.probabilities}
@@ -345,7 +346,11 @@ def _vote_gains(data: TaskData, seed: int) -> np.ndarray:
     right = np.mean(without.model.classes_[joint.argmax(axis=1)].astype(str) == truth)
     gain = float(right - np.mean(without.labels.astype(str) == truth))
     back = 0.0
-    if candidates.scorer is not None and len(candidates.scorer.source_labels) >= THIN and named.evidence is not None:
+    if (
+        candidates.scorer is not None
+        and len(candidates.scorer.source_labels) >= ACCURACY["thin"]
+        and named.evidence is not None
+    ):
         back = way_back(named.evidence, candidates.scorer.score(without.labels))
     return np.array([gain * (agreement.weight >= part and back >= least) for part, least in VOTE_GRID])
 

@@ -1,4 +1,4 @@
-"""How sure labels are by their margin, and how cautiously a budget is kept: ``SLOPE``, ``CAUTION``, ``CAUTION_THIN``.
+"""How sure labels are by their margin, and how cautiously a budget is kept: ``slope``, ``caution``, ``caution_thin``.
 
 The slope is fitted on the plain development pairs, every pair with a shift of its own and every group of corpora
 counting alike. The table has the slope with each group left out, and then, with the slope of the other groups, what
@@ -21,7 +21,8 @@ from isthmus.choose.budgets import review_all_if_few_pass
 from isthmus.choose.candidates import try_methods
 from isthmus.choose.choice import Choice, decide
 from isthmus.choose.model import LabelModel
-from isthmus.choose.stages.apply import SLOPE, Margin
+from isthmus.choose.stages.apply import BUDGET as FITTED
+from isthmus.choose.stages.apply import Margin
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import novel_names
 from isthmus_bench.suites import trust_tune
@@ -57,7 +58,7 @@ def margins_of(name: str, choice: Choice, texts: list[str], truth: list) -> Marg
     return Margins(
         pair,
         kind,
-        (logit(sure) - margin.shift) / SLOPE,
+        (logit(sure) - margin.shift) / FITTED["slope"],
         choice.labels.astype(str) == np.array(truth, dtype=str),
         novel_names(choice.scorer, texts),
         choice.accuracy,
@@ -144,5 +145,7 @@ def _plain(pairs: list[Margins]) -> list[Margins]:
 
 
 def choose_order(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """The table."""
-    return order_table(list(measure_all(folder)))
+    """Return the table, and write the slope to ``trust.json``."""
+    pairs = list(measure_all(folder))
+    trust_tune.write_values("budget", {"slope": fit_slope(_plain(pairs))}, digits=2)
+    return order_table(pairs)

@@ -1,7 +1,7 @@
 """Whether intervals of class shares hold: label-free, after 100 answers at random, after a check, and within parts.
 
-Development pairs, plain and with turned shares, each labelled once. How far mistakes of labels carry a share (``REACH``
-of :mod:`isthmus.choose.prevalence`) is fitted on all of them; what held is said with the reach of the other groups of
+Development pairs, plain and with turned shares, each labelled once. How far mistakes of labels carry a share (``reach``
+in ``trust.json``) is fitted on all of them; what held is said with the reach of the other groups of
 corpora. Answers and checks are drawn many times: the estimate after answers rests on probabilities that no answer
 touched, so that nothing has to be taught for it.
 """
@@ -162,5 +162,7 @@ def shares_table(pairs: list[Shares]) -> list[dict]:
 
 
 def measure_shares(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """The table."""
-    return shares_table(list(label_pairs(folder)))
+    """Return the table, and write the reach to ``trust.json``."""
+    pairs = list(label_pairs(folder))
+    trust_tune.write_values("class_proportions", {"reach": fit_reach(pairs)})
+    return shares_table(pairs)

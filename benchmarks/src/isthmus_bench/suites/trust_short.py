@@ -14,7 +14,7 @@ from isthmus._math.confidence import clipped_logit
 from isthmus._progress import progress
 from isthmus.choose.candidates import fit_candidate, make_scorer
 from isthmus.choose.texts import TransferTexts
-from isthmus.choose.trust import SINGLE, SPREAD, log_odds
+from isthmus.choose.trust import ACCURACY, log_odds
 from isthmus_bench.suites import trust_tune
 
 WORDS = 25
@@ -53,7 +53,7 @@ def compare(long: list[dict], short: list[dict]) -> list[dict[str, Any]]:
     """
     long = [row for row in long if trust_tune.part_of(row) == "SINGLE"]
     lengths = {"long": [row for row in long if row["method"] in CANDIDATES], "short": short}
-    width = SPREAD["constant"] + SPREAD["single"]
+    width = ACCURACY["spread"]["constant"] + ACCURACY["spread"]["single"]
     table = []
     for constants, rows in (("long texts alone", long), ("with short texts", [*long, *short])):
         for length, own in lengths.items():
@@ -67,8 +67,8 @@ def compare(long: list[dict], short: list[dict]) -> list[dict[str, Any]]:
                     held.append(abs(miss) <= width)
             table.append(_row(constants, length, errors, held))
     for length, own in lengths.items():
-        errors = [_share(log_odds(row, SINGLE)) - row["accuracy"] for row in own]
-        held = [abs(log_odds(row, SINGLE) - clipped_logit(row["accuracy"])) <= width for row in own]
+        errors = [_share(log_odds(row, ACCURACY["single"])) - row["accuracy"] for row in own]
+        held = [abs(log_odds(row, ACCURACY["single"]) - clipped_logit(row["accuracy"])) <= width for row in own]
         table.append(_row("as they are, none left out", length, errors, held))
     return table
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -19,6 +20,7 @@ import numpy as np
 from sklearn.linear_model import QuantileRegressor, Ridge
 
 from isthmus._math.confidence import clipped_logit
+from isthmus._math.fitted import FILE
 from isthmus._progress import progress
 from isthmus.choose.candidates import Candidates, FittedCandidate, fit_candidate, try_methods
 from isthmus.choose.choice import vote_weights
@@ -26,11 +28,7 @@ from isthmus.choose.decision import Decision
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import (
-    FEW,
-    SINGLE,
-    SPREAD,
-    THIN,
-    VOTE,
+    ACCURACY,
     confidence_outside,
     log_odds,
     spread_terms,
@@ -57,7 +55,7 @@ from isthmus_bench.tasks import (
 SIZE, LENGTH = 500, 1_500  # documents of a side, characters of a document
 FILES = (NEWSGROUPS_FILE, REUTERS_FILE, AMAZON_FILE, RCV1_FILE, *dict.fromkeys(CHINESE_FILES.values()))
 # name of the constants -> (the figures they weigh, how strongly the weights are drawn to zero)
-PARTS = {"VOTE": (VOTE, 10.0), "FEW": (FEW, 1.0), "SINGLE": (SINGLE, 20.0)}
+PARTS = {"VOTE": (ACCURACY["vote"], 10.0), "FEW": (ACCURACY["few"], 1.0), "SINGLE": (ACCURACY["single"], 20.0)}
 # Fifteen pairs with a thin source cannot say how steep the line is: there agreement with ridge regression counts once.
 GIVEN = {"FEW": {"ridge": 1.0}}
 COVERED = 0.9
@@ -324,7 +322,7 @@ def group_of(row: Mapping) -> str:
 
 def part_of(row: Mapping) -> str:
     """Which constants speak about a row: those of one method, of a vote, or of a vote that a thin source taught."""
-    return "SINGLE" if row["method"] != "auto" else "FEW" if row["n_source"] < THIN else "VOTE"
+    return "SINGLE" if row["method"] != "auto" else "FEW" if row["n_source"] < ACCURACY["thin"] else "VOTE"
 
 
 def _teaches(row: Mapping, part: str) -> bool:
@@ -348,7 +346,7 @@ def fit_weights(rows: list[dict], part: str) -> dict[str, float]:
 
 
 def fit_constants(rows: list[dict]) -> dict[str, dict[str, float]]:
-    """All constants of ``isthmus.choose.trust`` that are fitted."""
+    """Fit all constants of the accuracy estimate."""
     weights = {part: fit_weights([row for row in rows if _teaches(row, part)], part) for part in PARTS}
     return {**weights, "SPREAD": fit_spread(rows)}
 
@@ -376,7 +374,7 @@ def fit_spread(rows: list[dict]) -> dict[str, float]:
     """
     rows = [row for row in rows if "/missing" not in row["task"]]
     votes, methods = ([(row, abs(miss)) for row, miss in misses(rows, single)] for single in (False, True))
-    names = [name for name in SPREAD if name != "single"]
+    names = [name for name in ACCURACY["spread"] if name != "single"]
 
     def table(found: list[tuple[dict, float]]) -> np.ndarray:
         terms = [spread_terms(row, int(row["n_source"]), single=False) for row, _ in found]
@@ -390,12 +388,41 @@ def fit_spread(rows: list[dict]) -> dict[str, float]:
         names.pop(int(np.argmin(model.coef_)))
     beyond = np.array([size for _, size in methods]) - table(methods) @ model.coef_ if methods else np.zeros(1)
     fitted = dict(zip(names, model.coef_.tolist(), strict=True))
-    return dict.fromkeys(SPREAD, 0.0) | fitted | {"single": max(0.0, float(np.quantile(beyond, COVERED)))}
+    return dict.fromkeys(ACCURACY["spread"], 0.0) | fitted | {"single": max(0.0, float(np.quantile(beyond, COVERED)))}
 
 
 def choose_constants(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
-    """The table: every constant, and the mean error by kind with each group of corpora left out of the fit."""
-    return constants_table(list(measure_all(folder)))
+    """Return every constant and the mean left-out error by kind, and write the constants to ``trust.json``."""
+    rows = list(measure_all(folder))
+    write_constants(fit_constants(rows))
+    return constants_table(rows)
+
+
+def write_constants(constants: Mapping[str, Mapping[str, float]], file: Path = FILE) -> None:
+    """Write the result of :func:`fit_constants` to the file of fitted constants."""
+    write_values("expected_accuracy", {part.lower(): values for part, values in constants.items()}, file)
+
+
+def write_values(group: str, values: Mapping, file: Path = FILE, digits: int = 3) -> None:
+    """Replace fitted values of one group in the file, and keep everything else.
+
+    Parameters
+    ----------
+    group : str
+    values : mapping
+        Numbers by name, or weights by figure for each name.
+    file : Path
+    digits : int
+        Decimals that are written.
+    """
+    groups = json.loads(file.read_text(encoding="utf-8"))
+    for name, value in values.items():
+        groups[group]["values"][name] = (
+            {figure: round(weight, digits) for figure, weight in value.items()}
+            if isinstance(value, Mapping)
+            else round(value, digits)
+        )
+    file.write_text(json.dumps(groups, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def constants_table(rows: list[dict]) -> list[dict]:

@@ -15,13 +15,14 @@ import numpy as np
 from scipy.special import expit
 
 from isthmus._math.confidence import sharpen
+from isthmus._math.fitted import fitted
 from isthmus._math.rows import softmax
+
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+BUDGET = fitted("budget")
 
 LEXICON = "words alone"  # name of the member that knows only labelled words
 NAMES = "names"  # name of the member that knows only the classes' names
-# Change in the log-odds that a label is right, per unit of its log-odds against the next class. Fitted by
-# "isthmus bench tune trust".
-SLOPE = 0.88
 _POWERS = (0.05, 20.0)  # range of the powers that a temperature may have
 _MOST_SHIFT = 20.0  # log-odds; range of the shifts that are searched
 _LEAST_LEAD = 1e-6  # probability by which a label stays ahead of the next class
@@ -575,7 +576,7 @@ def reweight_classes(proba: np.ndarray, factors: np.ndarray) -> np.ndarray:
 def confidence_from_margin(proba: np.ndarray, shift: float | None) -> np.ndarray:
     """Return probabilities whose largest depends on its margin over the next class.
 
-    Labels and the order of the other classes do not change. The log-odds of a label are ``shift`` plus ``SLOPE`` times
+    Labels and the order of the other classes do not change. The log-odds of a label are ``shift`` plus ``slope`` times
     its log-odds against the next class. A power that moves the mean confidence to an accuracy would make the most
     confident labels overconfident wherever it has to raise the others.
 
@@ -597,7 +598,7 @@ def confidence_from_margin(proba: np.ndarray, shift: float | None) -> np.ndarray
     second, others = rest.max(axis=1), rest.sum(axis=1)
     margin = np.log(np.maximum(largest, _FLOOR)) - np.log(np.maximum(second, _FLOOR))
     least = second / np.maximum(others + second, 1e-300) + _LEAST_LEAD  # below that the next class would overtake
-    confident = np.where(others > 0, np.clip(expit(shift + SLOPE * margin), least, 1.0), 1.0)
+    confident = np.where(others > 0, np.clip(expit(shift + BUDGET["slope"] * margin), least, 1.0), 1.0)
     rest *= ((1 - confident) / np.maximum(others, 1e-300))[:, None]
     rest[at] = confident
     return rest

@@ -5,14 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from isthmus._math.confidence import clipped_logit
+from isthmus._math.fitted import fitted
 from isthmus.choose.decision import Decision
 from isthmus.choose.evidence import LabelScorer
 from isthmus.choose.stages.apply import LabelShift, reweight_classes
-from isthmus.choose.trust import THIN, moved_to
+from isthmus.choose.trust import moved_to
 from isthmus.shift.shares import compare_shares
 
-LEAST_DOCUMENTS = 5  # expected documents from which a class must keep at least one label
-POWERS = (1.0, 0.75, 0.5, 0.25)  # powers of the factors, tried in this order: the strength of the correction
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+LABEL_SHIFT = fitted("label_shift")
+ACCURACY = fitted("expected_accuracy")
 
 
 def fit(decision: Decision) -> None:
@@ -55,14 +57,14 @@ def class_factors(
     ndarray of shape (n_classes,) or None
         None if the labels should not be corrected.
     """
-    if scorer is None or len(scorer.source_labels) < THIN:
+    if scorer is None or len(scorer.source_labels) < ACCURACY["thin"]:
         return None
     names = classes.astype(str)
     shift = compare_shares(scorer.source_labels, proba, labels.astype(str), names)
     if not shift.supported:
         return None
-    expected = shift.cautious * len(labels) >= LEAST_DOCUMENTS
-    for power in POWERS:
+    expected = shift.cautious * len(labels) >= LABEL_SHIFT["least_documents"]
+    for power in LABEL_SHIFT["powers"]:
         factors = shift.factors**power
         given = np.bincount(reweight_classes(proba, factors).argmax(axis=1), minlength=len(names))
         if (given[expected] > 0).all():
