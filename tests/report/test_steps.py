@@ -5,14 +5,16 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from isthmus.choose.model import LabelModel
 from isthmus.features.embeddings import STATIC
 from isthmus.report import summary
 from isthmus.report.figures import convergence_tables
 from isthmus.report.summary import known_language, learning_facts, step_facts
 
 
-def result_of(**model):
-    return SimpleNamespace(method="cocc", model=SimpleNamespace(**model))
+def result_of(**fitted):
+    """Return a result whose only member has some attributes of a fitted method."""
+    return SimpleNamespace(method="cocc", model=LabelModel({"cocc": SimpleNamespace(**fitted)}, {"cocc": 1.0}))
 
 
 def test_three_measures_are_drawn_and_those_of_too_few_steps_are_not():
@@ -42,7 +44,6 @@ def test_a_method_without_iterations_says_nothing():
 def test_the_language_of_a_page_is_that_of_its_texts_where_there_is_one(found, told):
     steps = [("words", SimpleNamespace(languages_=found)), ("model", SimpleNamespace())]
     assert known_language(result_of(steps=steps)) == told
-    assert known_language(result_of(members={"nbc": SimpleNamespace(steps=steps)})) == told
 
 
 def test_a_learning_curve_is_drawn_as_soon_as_it_has_three_points():
@@ -58,7 +59,7 @@ def test_words_of_a_page_are_read_in_the_language_of_the_methods(monkeypatch):
     monkeypatch.setattr(summary, "joint_space", lambda *texts, language=None: given.append(language))
     steps = [("words", SimpleNamespace(languages_=("de",))), ("model", SimpleNamespace())]
     texts = {"source_texts": ["Haus"], "texts": ["Auto"], "classes": np.array(["a"]), "labels": np.array(["a"])}
-    summary.Words(SimpleNamespace(method="nbc", model=SimpleNamespace(steps=steps), **texts))
+    summary.Words(SimpleNamespace(method="cocc", model=result_of(steps=steps).model, **texts))
     assert given == ["de"]
 
 
