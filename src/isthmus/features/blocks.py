@@ -36,13 +36,15 @@ class RowBlock:
 
     @classmethod
     def of(cls, X: sp.csr_matrix, codes: np.ndarray | None = None) -> RowBlock:
+        """Return the rows of a matrix as a block."""
         return cls(X.indptr, X.indices, X.data, X.shape[1], codes)
 
     def __len__(self) -> int:
+        """Return the number of documents."""
         return len(self.indptr) - 1
 
     def matrix(self, values: np.ndarray | None = None) -> sp.csr_matrix:
-        """A CSR matrix of floats: the counts, or other values of the same entries."""
+        """Return a CSR matrix of floats: the counts, or other values of the same entries."""
         data = self.counts.astype(np.float64) if values is None else values
         matrix = sp.csr_matrix((data, self.indices, self.indptr), (len(self), self.n_columns))
         matrix.has_canonical_format = True
@@ -138,6 +140,7 @@ class Passes:
     languages: tuple[str, ...] = ("en",)
 
     def __post_init__(self) -> None:
+        """Make one block of each side."""
         self.n_source, self.n_columns = self.source.shape
         self.n_target = self.target.shape[0]
         codes = np.asarray(self.codes, dtype=np.int32)
@@ -181,6 +184,7 @@ class Passes:
 
 
 def add_tuples(a: Any, b: Any) -> tuple:
+    """Add two tuples of sums, part by part."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
@@ -200,11 +204,13 @@ class ClassCounts:
 
     @classmethod
     def of(cls, block: RowBlock, rows: np.ndarray, codes: np.ndarray, n_classes: int) -> ClassCounts:
+        """Return the rows of a block that have a class; they are counted later."""
         shape = len(block), block.n_columns
         taken = sp.csr_matrix((block.counts, block.indices, block.indptr), shape)[rows]
         return cls(block.n_columns, n_classes, (taken,), (codes,))
 
     def __add__(self, other: ClassCounts) -> ClassCounts:
+        """Join two sums; rows are counted once enough of them wait."""
         counted = self.counted if other.counted is None else other.counted
         if self.counted is not None and other.counted is not None:
             counted = self.counted + other.counted
@@ -213,6 +219,7 @@ class ClassCounts:
         return both if entries < max(_FEWEST, _PER_COLUMN * self.n_columns) else both._with_none_waiting()
 
     def total(self) -> TermStatistics:
+        """Return the statistics of all rows."""
         if self.counted is not None and not self.rows:
             return self.counted
         rows = sp.vstack([sp.csr_matrix((0, self.n_columns)), *self.rows], format="csr", dtype=np.float64)
@@ -223,6 +230,7 @@ class ClassCounts:
         return replace(self, rows=(), codes=(), counted=self.total())
 
     def __getstate__(self) -> dict:
+        """Return counts instead of rows, which take more memory."""
         return self._with_none_waiting().__dict__
 
 

@@ -36,6 +36,8 @@ _TAIL = re.compile(r"\d+$")
 
 @dataclass(frozen=True)
 class ClassName:
+    """The name of a class, the words that it is read as, and a description."""
+
     name: Any  # the class itself, as labels have it
     words: tuple[str, ...] = ()  # words that its name is read as; none for a code
     description: str = ""  # further words, or a sentence; empty where none was given
@@ -97,7 +99,7 @@ def read_classes(classes: Any, known: Iterable = ()) -> dict[Any, ClassName]:
 
 
 def class_texts(classes: Any, known: Iterable = ()) -> dict[Any, str]:
-    """The description of each class that was given, '' where there is none; parameters as for :func:`read_classes`.
+    """Return the description of each class that was given, or '' for a class without one; see :func:`read_classes`.
 
     >>> class_texts(["sport", "business: shares", "law: court"], known=["law: court"])
     {'sport': '', 'business': 'shares', 'law: court': ''}

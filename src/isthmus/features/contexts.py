@@ -21,6 +21,8 @@ _CELLS = 10_000_000
 
 @dataclass(frozen=True)
 class Contexts:
+    """Counts of words near context words, in each domain."""
+
     # which words (columns of the document matrix) serve as context: pivots that are frequent in both domains
     columns: np.ndarray
     source: sp.csr_matrix  # how often a word and a context word occur together in that domain
@@ -98,7 +100,7 @@ def _count_pairs(words: np.ndarray, place: np.ndarray, shape: tuple[int, int], w
 
 
 def _without_self(contexts: sp.csr_matrix, columns: np.ndarray) -> sp.csr_matrix:
-    """A word is no context of itself."""
+    """Remove the counts of a word next to itself: a word is not its own context."""
     contexts = contexts.astype(np.float64)
     rows = np.repeat(np.arange(contexts.shape[0]), np.diff(contexts.indptr))
     contexts.data[columns[contexts.indices] == rows] = 0.0

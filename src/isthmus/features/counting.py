@@ -50,16 +50,21 @@ def sharing() -> Iterator[None]:
 
 
 def shared(key: Hashable, make: Callable[[], Any]) -> Any:
-    """What ``make`` gives, or gave before inside the same :func:`sharing`; the caller must not change it."""
+    """Return the result of ``make``, or its earlier result inside the same :func:`sharing`.
+
+    The caller must not change the result.
+    """
     store = _store.get()
     return make() if store is None else store.get(key, make)
 
 
 def texts_key(texts: Sequence[str]) -> Hashable:
+    """Return a key that identifies texts by their content."""
     return len(texts), hash(tuple(texts))
 
 
 def rows_key(rows: Any) -> Hashable:
+    """Return a key that identifies rows by their content."""
     parts = (rows.data, rows.indices, rows.indptr) if sp.issparse(rows) else (np.ascontiguousarray(rows),)
     return rows.shape, *(hash(part.tobytes()) for part in parts)
 
@@ -74,6 +79,7 @@ class Tokens:
 
     @property
     def rows(self) -> np.ndarray:
+        """Text of each token."""
         return np.repeat(np.arange(len(self.ends)), np.diff(self.ends, prepend=0))
 
 
@@ -145,6 +151,7 @@ class Terms:
     names: np.ndarray  # of the single terms
 
     def spell(self, own: Any = slice(None)) -> list[str]:
+        """Return the terms, or some of them, as strings with blanks between the words."""
         places = self.spelling[own].T
         return list(map(" ".join, zip(*(self.names[place].tolist() for place in places), strict=True)))
 

@@ -56,6 +56,7 @@ def may_read_other_scripts(embedder: Embedder | None) -> bool:
 
 
 def has_static_vectors() -> bool:
+    """Return whether the packaged static vectors are installed."""
     return find_static() is not None
 
 
@@ -74,6 +75,7 @@ class ModelEmbedder:
         return self._load()
 
     def __call__(self, texts: list[str]) -> np.ndarray:
+        """Return one vector per text; vectors on disk are read, the others are computed and stored."""
         cache = VectorCache(self.fingerprint)
         found = cache.read(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
@@ -89,6 +91,8 @@ class ModelEmbedder:
 
 
 class FunctionEmbedder:
+    """A function from a list of texts to an array."""
+
     fingerprint = ""
 
     def __init__(self, function: Callable[[list[str]], Any]):
@@ -96,6 +100,7 @@ class FunctionEmbedder:
         self.name = getattr(function, "__name__", type(function).__name__)
 
     def __call__(self, texts: list[str]) -> np.ndarray:
+        """Return one vector per text."""
         return check_vectors(self.function(texts), len(texts))
 
 
@@ -110,7 +115,7 @@ class VectorTable:
 
     @classmethod
     def of(cls, texts: Sequence[str], vectors: Any) -> VectorTable:
-        """A table of one vector per text; a text that occurs twice keeps its first."""
+        """Make a table of one vector per text; a text that occurs twice gets its first vector."""
         rows = check_vectors(vectors, len(texts))
         first = {text: place for place, text in reversed(list(enumerate(texts)))}
         return cls([text_key(text) for text in first], rows[list(first.values())])
@@ -120,6 +125,7 @@ class VectorTable:
         return set(map(text_key, texts)) <= set(self.keys)
 
     def extended(self, texts: Sequence[str], vectors: Any) -> VectorTable:
+        """Return a table with the vectors of more texts."""
         more = VectorTable.of(texts, vectors)
         if more.vectors.shape[1] != self.vectors.shape[1]:
             raise DataError(
@@ -130,6 +136,7 @@ class VectorTable:
         return VectorTable([*self.keys, *more.keys], np.vstack([self.vectors, more.vectors]))
 
     def __call__(self, texts: list[str]) -> np.ndarray:
+        """Return the vectors of texts; a text without one is refused."""
         place = {key: row for row, key in enumerate(self.keys)}
         rows = [place.get(text_key(text), -1) for text in texts]
         unknown = sum(row < 0 for row in rows)
@@ -148,7 +155,7 @@ Embedder = StaticEmbedder | ModelEmbedder | FunctionEmbedder | VectorTable
 
 
 def resolve_embedder(model: Any) -> Embedder:
-    """The model behind a name, a folder or a function; one sentence where there is none."""
+    """Return the model of a name, a folder or a function; refuse with one sentence if there is none."""
     if isinstance(model, (StaticEmbedder, ModelEmbedder, FunctionEmbedder, VectorTable)):
         return model
     if callable(model):
@@ -178,7 +185,7 @@ def _named(name: str) -> Embedder:
 
 
 def _folder_model(name: str, folder: Path) -> ModelEmbedder:
-    """A saved model of model2vec, or else of sentence-transformers."""
+    """Load a saved model of model2vec or sentence-transformers at its first use."""
 
     def load() -> Callable[[list[str]], Any]:
         if _is_model2vec(folder):
@@ -206,7 +213,7 @@ def _is_model2vec(folder: Path) -> bool:
 
 
 def _hub_model(name: str) -> Embedder:
-    """A model in the local store of the model hub's client; never fetched."""
+    """Find a model in the local store of the model hub's client; nothing is downloaded."""
     if importlib.util.find_spec("huggingface_hub") is not None:
         from huggingface_hub import snapshot_download
 
@@ -239,6 +246,7 @@ class VectorCache:
         self.folder = (Path(base) if base else Path(home) / "isthmus") / "vectors" / fingerprint
 
     def read(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """Return the stored vectors of texts; texts without a vector are left out."""
         wanted = {text_key(text): text for text in texts}
         found: dict[str, np.ndarray] = {}
         for path in sorted(self.folder.glob("*.npz")) if self.folder.is_dir() else ():
@@ -267,11 +275,12 @@ class VectorCache:
 
 
 def text_key(text: str) -> str:
+    """Return a key that identifies a text by its content."""
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def folder_fingerprint(folder: Path) -> str:
-    """Changes when a model's files do: names, sizes, and the ends of every file."""
+    """Return a hash that changes with a model's files: names, sizes, and the ends of every file."""
     digest = hashlib.blake2b(digest_size=12)
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix in (".json", ".safetensors", ".bin", ".txt", ".model"):
@@ -287,7 +296,7 @@ def folder_fingerprint(folder: Path) -> str:
 
 
 def check_vectors(vectors: Any, n_texts: int) -> np.ndarray:
-    """A float array with one finite row per text, or a clear refusal."""
+    """Return a float array with one finite row per text, or refuse."""
     try:
         rows = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError):
@@ -387,10 +396,11 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
         return embedder(check_texts(X))
 
     def row_step(self) -> StaticRows | None:
-        """What makes vectors of new texts where these are the packaged ones; None for other models."""
+        """Return the step that makes vectors of new texts with the packaged vectors; None for other models."""
         return StaticRows(self.fingerprint_) if self.model == STATIC else None
 
     def __sklearn_tags__(self):
+        """Return the tags of an estimator that reads strings."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True
@@ -405,4 +415,5 @@ class CosineKernel:
     """Cosines of the rows of one or two matrices, for ``TransductiveKernelClassifier(kernel=CosineKernel())``."""
 
     def __call__(self, rows_a: Any, rows_b: Any = None) -> np.ndarray:
+        """Return the cosines of all rows of two matrices, or of one matrix with itself."""
         return cosine_similarity(rows_a, rows_b)

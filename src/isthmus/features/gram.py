@@ -62,6 +62,7 @@ def ngram_gram(
 
 
 def inverse_roots(diag: np.ndarray) -> np.ndarray:
+    """Return 1/√d of each diagonal value, and 0 for a value of 0."""
     roots = np.zeros(len(diag))
     np.divide(1.0, np.sqrt(diag, dtype=np.float64), out=roots, where=diag > 0)
     return roots
@@ -107,7 +108,7 @@ def _mirror(out: np.ndarray, a: int, b: int, tile: int = 128) -> None:
 
 
 def rank_symbols(codes: np.ndarray) -> tuple[np.ndarray, int]:
-    """Number code points from 1 in their order; return the numbers and the bits that the largest one needs."""
+    """Rank code points from 1 in their order; return the ranks and the bits that the largest one needs."""
     used = np.bincount(codes) > 0
     return np.cumsum(used, dtype=np.uint32)[codes], int(used.sum()).bit_length()
 
@@ -126,6 +127,7 @@ class _Index:
     tables: tuple[np.ndarray, ...]
 
     def add_rows(self, a: int, b: int, out: np.ndarray) -> None:
+        """Write rows a..b-1 of the kernel to ``out``."""
         self.kernel(a, b, self.split, *self.tables, out)
 
 
@@ -201,7 +203,7 @@ _TABLE = 1 << 22  # largest number that is looked up in a table; larger ones are
 
 
 def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
-    """What each n-gram of a text adds to its kernel with each other text, by its counts there; its kernel with itself.
+    """Return the share of each n-gram of a text in its kernel with other texts, and its kernel with itself.
 
     ``own`` are the counts in the text, ``counts`` is texts × n-grams.
     """
@@ -217,6 +219,7 @@ def shared_values(kind: str, own: np.ndarray, counts: Any) -> tuple[Any, int]:
 
 
 def normalize_kernel(K: np.ndarray, diag_rows: np.ndarray, diag_columns: np.ndarray) -> np.ndarray:
+    """Divide a kernel matrix by the roots of the diagonal values of its rows and columns."""
     scaled = K * inverse_roots(np.asarray(diag_rows))[:, None]
     scaled *= inverse_roots(np.asarray(diag_columns))[None, :]
     return scaled

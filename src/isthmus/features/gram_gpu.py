@@ -100,6 +100,7 @@ def spans(first: int, last: int, size: int) -> list[tuple[int, int]]:
 
 
 def to_host(array: Any) -> np.ndarray:
+    """Return an array of the device as an array of numpy."""
     return array if isinstance(array, np.ndarray) else array.get()
 
 
@@ -121,7 +122,10 @@ _CUBLAS_COMPUTE = {"int8": 72, "float32": 68, "float64": 70, "fast": 77}  # fast
 
 
 def add_products(xp: Any, out: Any, a: Any, b: Any, *, sign: int = 1, flip: bool = True, fast: bool = False) -> None:
-    """out += sign·a·bᵀ, in place (``flip=False``: a·b), also on parts of matrices; ``fast``: float32 in TF32."""
+    """Add sign·a·bᵀ to ``out`` in place (``flip=False``: a·b), also on parts of matrices.
+
+    ``fast`` computes float32 in TF32, with 10 bits of fraction.
+    """
     if not (a.size and b.size):
         return
     if xp is np:
@@ -263,7 +267,7 @@ def ngram_lists(xp: Any, codes: np.ndarray, offsets: np.ndarray, lo: int, hi: in
 
 
 def padded(n: int) -> int:
-    """The next multiple of ``ALIGN``: products of sizes that are none are several times slower, or refused."""
+    """Return the next multiple of ``ALIGN``: products of other sizes are several times slower, or refused."""
     return -(-n // ALIGN) * ALIGN
 
 
@@ -284,6 +288,7 @@ class GramIndex:
 
     @classmethod
     def build(cls, xp: Any, codes, offsets, lo: int, hi: int, kind: str, split: int) -> GramIndex:
+        """Sort the n-grams of all texts on the device and make the columns and lists."""
         n = len(offsets) - 1
         docs, counts, sizes, diag = ngram_lists(xp, codes, offsets, lo, hi, kind, split)
         diag = to_host(diag)

@@ -134,7 +134,7 @@ def _identify(text: str) -> tuple[str | None, float]:
 
 
 def pick_language(text: str, languages: Sequence[str]) -> str:
-    """The likeliest of a few languages for one text; the first where the text does not tell."""
+    """Return the likeliest of a few languages for one text, or the first if the text does not show its language."""
     script = script_of(text)
     alone = _ONE_LANGUAGE.get(script or "")
     if script is None or alone is not None:
@@ -207,7 +207,7 @@ def _is_plain_english(text: str) -> bool:
 
 
 def guess_language(texts: Sequence[str]) -> str:
-    """Main language of a collection as a two-letter code, or ``"other"``.
+    """Return the main language of a collection as a two-letter code, or ``"other"``.
 
     Collections whose single texts do not tell (keywords, bags of words) are read as one text; where that does not tell
     either, plain ASCII is taken as English and anything else is "other": neither stemmed nor freed of stop words.
@@ -222,7 +222,7 @@ def guess_language(texts: Sequence[str]) -> str:
 
 
 def languages_in_use(texts: Sequence[str], *, in_order: bool = False) -> tuple[str, ...]:
-    """The languages a collection is read in, main one first: each of at least a tenth of its documents.
+    """Return the languages of at least a tenth of a collection's documents each, main one first.
 
     ``in_order`` as for :func:`spread_sample`.
     """
@@ -325,6 +325,7 @@ def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
 
 
 def has_stop_words(language: str) -> bool:
+    """Return whether there is a list of stop words for a language."""
     import stopwordsiso
 
     return language in _SHARED_LISTS or stopwordsiso.has_lang(language)

@@ -87,17 +87,18 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
         return self.row_step()(check_rows(self, X))
 
     def row_step(self) -> LatentRows:
-        """What makes vectors of new rows; see ``isthmus.features.term_rows``."""
+        """Return the step that makes vectors of new rows; see ``isthmus.features.term_rows``."""
         return LatentRows(self.components_)
 
     def __sklearn_tags__(self):
+        """Return the tags of an estimator that reads sparse rows."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
 def leading_directions(X: Any, n_components: int, random_state: int | None = 0) -> tuple[np.ndarray, np.ndarray]:
-    """The ``n_components`` leading right singular vectors of ``X`` as columns, and the singular values.
+    """Return the ``n_components`` leading right singular vectors of ``X`` as columns, and the singular values.
 
     Randomised subspace iteration (Halko, Martinsson and Tropp 2011). The random start has one row per column of ``X``,
     so that the order of the rows changes nothing but rounding.

@@ -59,12 +59,13 @@ def _file_of(language: str) -> Path | None:
 
 
 def has_lexicon(language: str) -> bool:
+    """Return whether an opinion lexicon of the language is installed."""
     return _file_of(language) is not None
 
 
 @functools.lru_cache(maxsize=4)
 def read_lexicon(language: str = "en") -> Lexicon:
-    """The installed lexicon of a language; raises :class:`MissingExtraError` where none is installed.
+    """Read the installed lexicon of a language; raise :class:`MissingExtraError` if there is none.
 
     Single words of letters only; spellings that differ in case are averaged, words of next to no valence left out.
     """
@@ -152,7 +153,7 @@ def _read_grades(classes: list) -> dict[Any, float] | None:
 
 
 def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, dict[Any, float]]:
-    """The lexicon's words as labelled words of polar classes, as ``word_labels`` takes them.
+    """Return the lexicon's words as labelled words of polar classes, as ``word_labels`` takes them.
 
     A positive word speaks for the most positive class and a negative one for the most negative, with full weight, since
     how strong words are is better learned from the documents.

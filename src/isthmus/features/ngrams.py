@@ -97,6 +97,7 @@ def _is_letter(character: str) -> bool:
 
 
 def key_names(keys: np.ndarray) -> np.ndarray:
+    """Return the characters of each key as a string."""
     mask = (1 << BITS) - 1
     parts = [(keys >> (BITS * place)) & mask for place in reversed(range(MAX_LENGTH))]
     return np.array(
@@ -108,6 +109,7 @@ def key_names(keys: np.ndarray) -> np.ndarray:
 
 
 def prepare_text(text: str, *, lowercase: bool = True, squeeze: bool = True) -> str:
+    """Return a text in lower case, with single blanks, as the options ask."""
     text = text.lower() if lowercase else text
     return " ".join(text.split()) if squeeze else text
 

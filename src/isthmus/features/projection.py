@@ -48,6 +48,7 @@ class Projection:
     n_classes: int
 
     def features(self, X) -> np.ndarray:
+        """Return one feature per class for each row."""
         return project_rows(X, self.term_class, self.weight, self.n_classes)
 
 
@@ -103,7 +104,7 @@ class TermProjector:
         self.smoothing = smoothing
 
     def terms(self, label=None, n=20, names=None):
-        """The terms of each class, largest χ² first: the way back from features to words.
+        """List the terms of each class, largest χ² first: the way back from features to words.
 
         Parameters
         ----------
@@ -281,7 +282,7 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
         return features if self.norm is None else normalize(features, norm=self.norm, copy=False)
 
     def get_feature_names_out(self, input_features=None):
-        """The classes, as strings."""
+        """Return the classes as strings."""
         check_is_fitted(self)
         return np.array([str(name) for name in self.classes_], dtype=object)
 
@@ -290,6 +291,7 @@ class TermProjection(TermProjector, TransformerMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self):
+        """Return the tags of an estimator that reads sparse counts and needs labels."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True

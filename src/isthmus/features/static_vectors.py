@@ -47,6 +47,7 @@ class StaticEmbedder:
         return reader
 
     def __call__(self, texts: list[str]) -> np.ndarray:
+        """Return the mean token vector of each text."""
         vectors = np.empty((len(texts), self._table.shape[1]), dtype=np.float32)
         words = _WordTokens(self._tokenizer)
         for block in row_blocks(len(texts), _BLOCK):
@@ -55,7 +56,7 @@ class StaticEmbedder:
         return vectors
 
     def _embed(self, texts: list[str], words: _WordTokens) -> np.ndarray:
-        """The mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
+        """Compute the mean over a text's tokens as a sum over its distinct words, each of which is looked up once."""
         numbers, ends = words.read(texts)
         used = np.zeros(int(numbers.max(initial=-1)) + 1, dtype=bool)
         used[numbers] = True
@@ -75,11 +76,12 @@ class StaticRows:
     fingerprint: str
 
     def __call__(self, texts: list[str]) -> np.ndarray:
+        """Return the vectors of texts; files other than those of the fit are refused."""
         return check_fingerprint(need_static(), self.fingerprint)(list(texts))
 
 
 def check_fingerprint(embedder: Any, fingerprint: str) -> Any:
-    """The model of vectors, unless it is another than the one that a pipeline was fitted with."""
+    """Return the model of vectors, or refuse a model other than the one a pipeline was fitted with."""
     if embedder.fingerprint != fingerprint:
         raise DataError(
             f"The model {embedder.name!r} has changed since this pipeline was fitted; fit it again.", code="bad-model"
@@ -88,7 +90,7 @@ def check_fingerprint(embedder: Any, fingerprint: str) -> Any:
 
 
 def need_static() -> StaticEmbedder:
-    """The packaged vectors, or one sentence that says how to install them."""
+    """Return the packaged vectors, or refuse with one sentence that explains how to install them."""
     found = find_static()
     if found is None:
         raise MissingExtraError(
@@ -150,7 +152,7 @@ class _WordTokens:
 
 
 def read_safetensors(path: Path) -> np.ndarray:
-    """The one matrix of a safetensors file as float32: a length, a JSON header, raw numbers."""
+    """Read the one matrix of a safetensors file as float32: a length, a JSON header, raw numbers."""
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         body = file.read()
@@ -164,6 +166,7 @@ def read_safetensors(path: Path) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1)
 def find_static() -> StaticEmbedder | None:
+    """Return the packaged vectors, or None if a package is missing."""
     files = package_file(
         "wordllama", "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
     )

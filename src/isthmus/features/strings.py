@@ -131,14 +131,17 @@ class StringKernel:
         return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
 
     def __add__(self, other) -> KernelSum:
+        """Return the sum of two kernels."""
         return KernelSum((self,)) + other
 
     def prepare(self, text: str) -> str:
-        """A text as the kernel sees it."""
+        """Return a text as the kernel reads it."""
         return prepare_text(text, lowercase=self.lowercase, squeeze=self.squeeze)
 
     def counts(self, text: str, texts: Sequence[str]) -> tuple[list[str], np.ndarray, Any]:
-        """The distinct n-grams of a text, how often it has each, and a sparse matrix of texts × n-grams with counts.
+        """Count the distinct n-grams of a text in the text itself and in other texts.
+
+        Returns the n-grams, their counts in the text, and a sparse matrix of texts × n-grams.
 
         Examples
         --------
@@ -201,15 +204,19 @@ class KernelSum:
     weights: tuple[float, ...] | None = None
 
     def gram(self, texts, *, normalize: bool | None = None):
+        """Return the kernel matrix of texts with each other."""
         return self._sum([kernel.gram(texts, normalize=normalize) for kernel in self.kernels])
 
     def cross(self, texts_a, texts_b, *, normalize: bool | None = None):
+        """Return the kernel matrix of ``texts_a`` (rows) with ``texts_b`` (columns)."""
         return self._sum([kernel.cross(texts_a, texts_b, normalize=normalize) for kernel in self.kernels])
 
     def __call__(self, texts_a, texts_b=None):
+        """Return ``gram(texts_a)``, or ``cross(texts_a, texts_b)``."""
         return self.gram(texts_a) if texts_b is None else self.cross(texts_a, texts_b)
 
     def __add__(self, other) -> KernelSum:
+        """Return the sum with another kernel or sum."""
         if not isinstance(other, KernelSum) and hasattr(other, "gram") and hasattr(other, "cross"):
             other = KernelSum((other,))
         if not isinstance(other, KernelSum):

@@ -43,32 +43,39 @@ class TermStatistics:
 
     @property
     def n_terms(self) -> int:
+        """Number of terms."""
         return len(self.starts) - 1
 
     @property
     def n_classes(self) -> int:
+        """Number of classes."""
         return len(self.class_documents)
 
     @property
     def n_documents(self) -> int:
+        """Number of labelled documents."""
         return int(self.class_documents.sum())
 
     @property
     def class_occurrences(self) -> np.ndarray:
+        """Occurrences of all terms in each class."""
         return np.bincount(self.klass, weights=self.occurrences, minlength=self.n_classes)
 
     @property
     def document_frequency(self) -> np.ndarray:
+        """Number of labelled documents with each term."""
         return self._term_sums(self.documents)
 
     def __add__(self, other: TermStatistics) -> TermStatistics:
+        """Return the statistics of both blocks."""
         return self._merge(other, operator.add)
 
     def __sub__(self, other: TermStatistics) -> TermStatistics:
+        """Return the statistics without those of a block that is part of them."""
         return self._merge(other, operator.sub)
 
     def widened(self, n_terms: int, n_classes: int) -> TermStatistics:
-        """The same statistics over a vocabulary or class list that has grown at its end."""
+        """Return the statistics over a vocabulary or class list that has grown at its end."""
         starts = np.full(n_terms + 1, self.starts[-1], dtype=np.int64)
         starts[: len(self.starts)] = self.starts
         documents = np.zeros(n_classes)
@@ -76,7 +83,7 @@ class TermStatistics:
         return TermStatistics(starts, self.klass, self.occurrences, self.documents, documents)
 
     def relabelled(self, place: np.ndarray, n_classes: int) -> TermStatistics:
-        """The same statistics with class i renamed ``place[i]``; the order of classes must not change."""
+        """Return the statistics with class i renamed ``place[i]``; the order of classes must not change."""
         documents = np.zeros(n_classes)
         documents[place] = self.class_documents
         klass = np.asarray(place, dtype=np.int32)[self.klass]
@@ -106,6 +113,8 @@ class TermStatistics:
 
 @dataclass(frozen=True)
 class TermSummary:
+    """Class and χ² of every term."""
+
     klass: np.ndarray  # class of largest χ² among those the term is positively associated with; -1 where there is none
     chi2: np.ndarray  # χ² of the term with that class (χ²max of the paper, its Eq. 2)
     largest: np.ndarray  # largest χ² over all classes, negative association included
@@ -218,7 +227,7 @@ def _level(stats: TermStatistics, level: str) -> tuple[np.ndarray, np.ndarray, f
 
 
 def tf_chi2(X, y, *, reduce="max"):
-    """Modified χ² of each term: the 2 × 2 tables count occurrences.
+    """Compute the modified χ² of each term: the 2 × 2 tables count occurrences.
 
     Parameters
     ----------

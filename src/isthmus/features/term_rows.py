@@ -142,13 +142,16 @@ class LatentRows:
     components: np.ndarray
 
     def __call__(self, X: Any) -> np.ndarray:
+        """Return the rows along the directions."""
         return X @ self.components.T
 
 
 @dataclass(frozen=True)
 class UnitRows:
+    """Rows of length one."""
+
     def __call__(self, X: Any) -> Any:
-        """The rows at length one, in the precision that they have."""
+        """Divide the rows by their lengths, in the precision that they have."""
         return unit_rows(X)
 
 
@@ -159,10 +162,12 @@ class SideBySide:
     parts: Sequence[Sequence[Any]]
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Return the columns of all chains next to each other."""
         return np.hstack([run_steps(part, texts) for part in self.parts])
 
 
 def run_steps(steps: Sequence[Any], texts: Any) -> Any:
+    """Pass texts through a chain of steps."""
     for step in steps:
         texts = step(texts)
     return texts

@@ -18,6 +18,7 @@ def unpack_texts(packed: np.ndarray) -> list[str]:
 
 
 def packed_starts(packed: np.ndarray) -> np.ndarray:
+    """Return where each packed string begins, and the end of the last one."""
     return np.concatenate([[0], np.flatnonzero(packed == ord("\n")) + 1])
 
 
@@ -43,6 +44,7 @@ class TermTable:
         return self._place(packed, int(np.count_nonzero(packed == ord("\n"))), False)[0]
 
     def packed(self, kept: np.ndarray) -> np.ndarray:
+        """Return the bytes of the terms that ``kept`` marks."""
         starts = self._starts[: self.size + 1]
         return self._arena[: starts[-1]][np.repeat(kept, np.diff(starts))]
 

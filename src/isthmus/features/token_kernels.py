@@ -78,10 +78,10 @@ def hash_parts(packed, count, parts):
 
 @compiled
 def place_terms(packed, count, slots, hashes, starts, arena, n, grow):
-    """Number of each of ``count`` packed terms in a table of ``n``, told by their bytes, and how many it has now.
+    """Place ``count`` packed terms in a table of ``n``; return the number of each and the new size of the table.
 
-    ``slots`` has the numbers by hash, ``starts`` where the bytes of each begin in ``arena``. New terms are added with
-    ``grow``, and get -1 without.
+    Terms are compared by their bytes. ``slots`` has the numbers by hash, ``starts`` where the bytes of each begin in
+    ``arena``. New terms are added with ``grow``, and get -1 without.
     """
     numbers = np.empty(count, np.int32)
     mask = np.uint64(slots.shape[0] - 1)
@@ -127,6 +127,7 @@ def place_hashes(hashes, slots):
 
 @compiled
 def document_frequency(ids, ends, n_terms):
+    """Return the number of documents with each term; ``ends`` has where the terms of each document end in ``ids``."""
     frequency = np.zeros(n_terms, np.int64)
     last = np.full(n_terms, -1, np.int64)
     at = 0

@@ -70,7 +70,7 @@ def needs_cut(word: str) -> bool:
 
 
 def cut_pieces(word: str) -> list[str]:
-    """A word cut where its script writes no blanks: the terms it stands for."""
+    """Cut a word whose script writes no blanks into the terms that are counted."""
     terms: list[str] = []
     at = 0
     for run in _CUT.finditer(word):
@@ -112,11 +112,12 @@ def segmenter(language: str) -> Callable[[str], list[str]] | None:
 
 
 def as_terms(term: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """What a word stands for, as a tuple; empty for a stop word."""
+    """Return the terms of a word as a tuple; empty for a stop word."""
     return () if term is None else (term,) if isinstance(term, str) else term
 
 
 def negate(term: str | tuple[str, ...]) -> str | tuple[str, ...]:
+    """Return the term of a negated word; the pieces of a word stay."""
     return NEGATED + term if isinstance(term, str) else term
 
 
@@ -145,6 +146,7 @@ class WordAnalyzer:
     _seen: dict[str, dict[str, str | tuple[str, ...] | None]] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        """Store the languages as a tuple."""
         self.languages = tuple(self.languages)
 
     def add_phrases(self, phrases: Iterable[str]) -> None:
@@ -153,7 +155,7 @@ class WordAnalyzer:
         self.phrases |= {" ".join(terms) for terms in read if len(terms) > self.ngram_range[1]}
 
     def _terms(self, text: str) -> list[Any]:
-        """What each word of a text stands for, stop words left out."""
+        """Return the term of each word of a text without stop words."""
         language = self.language_of(text)
         words = self.words(text, language)
         seen = self.look_up(words, language)
@@ -176,6 +178,7 @@ class WordAnalyzer:
         return [run for run in runs if run in self.phrases]
 
     def language_of(self, text: str) -> str:
+        """Return the language in which a text is read."""
         return self.languages[0] if len(self.languages) == 1 else pick_language(text, self.languages)
 
     def words(self, text: str, language: str) -> list[str]:
@@ -215,6 +218,7 @@ class WordAnalyzer:
         return stop_words(language, negations=not self.keep_negations)
 
     def __call__(self, text: str) -> list[str]:
+        """Return the terms of a text: words, sequences of words, and phrases."""
         terms = self._terms(text)
         several = not (text.isascii() and not self.subwords) and any(isinstance(term, tuple) for term in terms)
         low, high = self.ngram_range
@@ -234,12 +238,15 @@ class WordAnalyzer:
 
     @property
     def n_seen(self) -> int:
+        """Number of distinct words read so far."""
         return sum(map(len, self._seen.values()))
 
     def forget(self) -> None:
+        """Free the memory of the words read so far."""
         self._seen.clear()
 
     def __getstate__(self):
+        """Return the settings without the words read so far."""
         return {**self.__dict__, "_seen": {}}
 
 
@@ -292,7 +299,7 @@ def _rewritten(term: str | tuple[str, ...] | None) -> tuple[str, ...]:
 
 
 def readable(term: str, forms: Mapping[str, str]) -> str:
-    """A term with its stems written out; several words are joined by blanks."""
+    """Return a term with its stems written out; several words are joined by blanks."""
     return " ".join(forms.get(part, part) for part in term.split(" "))
 
 

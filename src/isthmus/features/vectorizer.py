@@ -239,7 +239,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         )
 
     def get_feature_names_out(self, input_features=None):
-        """The terms, in column order."""
+        """Return the terms in column order."""
         check_is_fitted(self)
         return np.asarray(self.feature_names_, dtype=object)
 
@@ -321,6 +321,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return kept
 
     def __getstate__(self):
+        """Return the state with the names as one array, which loads ten times faster than a list."""
         # The names as one array of fixed width, and no second copy as an index: saved models load ten times faster.
         state = {name: value for name, value in super().__getstate__().items() if name != "term_rows"}
         if "feature_names_" in state:
@@ -328,11 +329,13 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return state
 
     def __setstate__(self, state):
+        """Restore the state with the names as objects."""
         super().__setstate__(state)
         if "feature_names_" in state:
             self.feature_names_ = np.asarray(state["feature_names_"], dtype=object)
 
     def __sklearn_tags__(self):
+        """Return the tags of an estimator that reads strings."""
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.input_tags.string = True

@@ -9,7 +9,7 @@ from isthmus._math.rows import scale_to_unit
 
 
 def document_frequency(X: sp.csr_matrix) -> np.ndarray:
-    """Number of rows in which each column occurs."""
+    """Return the number of rows in which each column occurs."""
     return np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
 
 
@@ -19,7 +19,7 @@ def smooth_idf(frequency: np.ndarray, n_documents: int) -> np.ndarray:
 
 
 def weigh_tfidf(X, idf=None, *, sublinear=False, norm="l2"):
-    """Counts to tf-idf rows of length one, sparse in and sparse out.
+    """Turn counts into tf-idf rows of length one, sparse in and sparse out.
 
     Parameters
     ----------
