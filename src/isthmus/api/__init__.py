@@ -1,1 +1,1 @@
-"""Say: what `import isthmus` offers in one call. One file per verb."""
+"""Provide the functions of ``import isthmus``, one file per verb."""

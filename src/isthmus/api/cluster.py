@@ -206,7 +206,7 @@ def cluster(
     ----------
     source_texts, target_texts : sequences of str
     source_groups : sequence
-        One group per source text; None where unknown.
+        One group per source text; None if unknown.
     n_clusters : int, optional
         Number of target clusters; if omitted, it follows the granularity of the source groups.
     random_state : int, default=0

@@ -1,4 +1,4 @@
-"""``isthmus.diagnose``: what separates two collections, and what to do about it."""
+"""Measure how two collections differ and recommend actions: :func:`isthmus.diagnose`."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from isthmus.shift.doubt import review_table
 
 @dataclass(repr=False)
 class Diagnosis:
-    """What separates two collections.
+    """Differences between two collections.
 
     Attributes
     ----------
     verdict : str
-        The outcome in a sentence.
+        The outcome as a sentence.
     level : {"same", "small-shift", "shift", "no-transfer"}
-        The outcome in a word.
+        The outcome as a word.
     findings : list of dict
         ``severity`` (0 fine to 3 do not transfer), ``topic``, ``finding``, ``advice``, ``values``; most serious first.
     tables : dict of str to list of dict
-        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates``, ``new_groups``, at most 50 rows
-        each; and ``doubtful_labels``, the most uncertain labels first.
+        ``pivots``, ``class_shifted_words``, ``target_only_words``, ``near_duplicates`` and ``new_groups`` with at most
+        50 rows each; and ``doubtful_labels`` with all rows, the most uncertain label first.
     settings : dict
 
     See Also
     --------
-    isthmus.diagnose : Makes it.
+    isthmus.diagnose : Returns it.
     """
 
     verdict: str
@@ -45,19 +45,22 @@ class Diagnosis:
     settings: dict[str, Any] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[dict]:
+        """Iterate over the findings."""
         return iter(self.findings)
 
     def __len__(self) -> int:
+        """Return the number of findings."""
         return len(self.findings)
 
     def __getitem__(self, topic: str) -> dict:
-        """The finding about a topic."""
+        """Return the finding about a topic."""
         for row in self.findings:
             if row["topic"] == topic:
                 return row
         raise KeyError(topic)
 
     def __repr__(self) -> str:
+        """Return a summary with the level and the number of findings."""
         grave = sum(row["severity"] >= 2 for row in self.findings)
         return f"Diagnosis({self.level!r}, {len(self.findings)} findings, {grave} that need care)"
 
@@ -69,6 +72,7 @@ class Diagnosis:
         return card(self.verdict, facts, about="Diagnosis", banners=banners)
 
     def __str__(self) -> str:
+        """Return the verdict and all findings as text."""
         lines = [self.verdict, ""]
         for row in self.findings:
             lines.append(f"[{SEVERITIES[row['severity']]}] {row['topic']}")
@@ -77,28 +81,66 @@ class Diagnosis:
         return "\n".join(lines)
 
     def columns(self) -> dict[str, list]:
-        """The findings as columns: severity, topic, finding, advice."""
+        """Return the findings as columns.
+
+        Returns
+        -------
+        dict of str to list
+            ``severity``, ``topic``, ``finding`` and ``advice``.
+        """
         return {name: [row[name] for row in self.findings] for name in ("severity", "topic", "finding", "advice")}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything in plain values, ready for JSON (what could not be measured is None)."""
+        """Return the diagnosis as plain values for JSON; values that could not be measured are None.
+
+        Returns
+        -------
+        dict
+        """
         return to_plain(vars(self))
 
     def to_frame(self):
-        """The findings as a polars data frame (extra ``app``)."""
+        """Return the findings as a polars data frame (extra ``app``).
+
+        Returns
+        -------
+        polars.DataFrame
+        """
         return import_optional("polars", "to_frame()").DataFrame(self.columns())
 
     def review_source(self, source_texts: Sequence[str], ids: Sequence[str] | None = None) -> dict[str, list]:
-        """Source labels that are probably wrong, as columns for a person to fill in ``true_label``.
+        """Return the source labels that are probably wrong, as a table to correct.
 
-        ``document`` (numbered from 1), ``id`` where ``ids`` are given, ``text``, ``label``, ``suggested``, ``support``
-        (0 to 1: evidence for the label), ``for_label`` and ``for_suggested`` (words that support either),
-        ``true_label`` (empty). Give it to :meth:`isthmus.api.result.LabelResult.teach` as ``source_labels``.
+        Fill in ``true_label`` and give the table to :meth:`isthmus.api.result.LabelResult.teach` as ``source_labels``.
+
+        Parameters
+        ----------
+        source_texts : sequence of str
+        ids : sequence of str, optional
+            Names of the texts.
+
+        Returns
+        -------
+        dict of str to list
+            ``document`` (numbered from 1), ``id`` if ``ids`` are given, ``text``, ``label``, ``suggested``, ``support``
+            (support for the label, 0 to 1), ``for_label`` and ``for_suggested`` (words that support each),
+            ``true_label`` (empty).
         """
         return review_table(self.tables.get("doubtful_labels", []), source_texts, ids)
 
     def report(self, path, *, force: bool = False) -> Path:
-        """Write one self-contained HTML page about this diagnosis; returns its path."""
+        """Write one self-contained HTML page about this diagnosis.
+
+        Parameters
+        ----------
+        path : path of the page
+        force : bool, default=False
+            Replace an existing page.
+
+        Returns
+        -------
+        Path
+        """
         from isthmus.report.diagnosis import write_diagnosis_report
 
         return write_diagnosis_report(self, path, force=force)
@@ -120,15 +162,15 @@ def diagnose(
     ----------
     source_texts, target_texts : sequences of str
     source_labels : sequence
-        One label per source text; None where unknown.
+        One label per source text; None if unknown.
     random_state : int, default=0
-        Same seed, same answer: folds, samples of large collections, thinning.
+        Seed for folds, samples of large collections and thinning.
     language : str, default="auto"
-        Language of both collections by code or English name; "auto": identified. See
+        Language of both collections by code or English name; "auto" identifies it. See
         :class:`isthmus.features.TextVectorizer`.
     text, label, id : str, optional
-        Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
-        several. The id names documents in tables.
+        Columns of data frames, if two frames are given instead of lists; guessed if omitted. ``text`` may name
+        several columns. The id names documents in tables.
 
     Returns
     -------
@@ -136,7 +178,7 @@ def diagnose(
 
     See Also
     --------
-    isthmus.label : Carries the labels across.
+    isthmus.label : Labels the target.
     isthmus.shift.proxy_a_distance : One of the measures.
 
     Examples

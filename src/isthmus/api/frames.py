@@ -23,13 +23,30 @@ class FrameResult:
     _categories: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, list]:
-        """Return the result as columns."""
+        """Return the result as columns.
+
+        Returns
+        -------
+        dict of str to list
+        """
         raise NotImplementedError
 
     def to_frame(self, add: str | Sequence[str] = ()) -> Any:
         """Return the frame of the target with more columns, or a new polars frame if no frames were given.
 
-        Of the further columns only those named by ``add``, such as "label"; all if omitted.
+        Parameters
+        ----------
+        add : str or sequence of str, default=()
+            Columns to add, such as "label"; all if omitted.
+
+        Returns
+        -------
+        data frame
+
+        Raises
+        ------
+        UsageError
+            With code ``unknown-column`` if ``add`` names another column.
         """
         columns = self.columns()
         texts = {"text": columns.pop("text")}
@@ -43,11 +60,31 @@ class FrameResult:
         return extend_frame(self._frame, added, self._categories)
 
     def to_pandas(self, add: str | Sequence[str] = ()) -> Any:
-        """:meth:`to_frame` for pandas."""
+        """Return :meth:`to_frame` as a pandas data frame.
+
+        Parameters
+        ----------
+        add : str or sequence of str, default=()
+            Columns to add; all if omitted.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
         return convert_frame(self.to_frame(add), "pandas")
 
     def to_polars(self, add: str | Sequence[str] = ()) -> Any:
-        """:meth:`to_frame` for polars."""
+        """Return :meth:`to_frame` as a polars data frame.
+
+        Parameters
+        ----------
+        add : str or sequence of str, default=()
+            Columns to add; all if omitted.
+
+        Returns
+        -------
+        polars.DataFrame
+        """
         return convert_frame(self.to_frame(add), "polars")
 
     def _table(self, columns: dict[str, list]) -> Any:
@@ -61,8 +98,17 @@ class FrameResult:
 def takes_frames(function: Callable) -> Callable:
     """Let a function of source texts, labels and target texts take two data frames instead.
 
-    ``function(source_frame, target_frame, text="comment", label="topic", id="nr")``: columns that are not named are
-    guessed as in files. The source may be left out (None) where the function allows it.
+    For example, ``function(source_frame, target_frame, text="comment", label="topic", id="nr")``. Columns that are not
+    named are guessed as in files. The source may be None if the function allows it.
+
+    Parameters
+    ----------
+    function : callable
+
+    Returns
+    -------
+    callable
+        The function with the additional parameters ``text``, ``label`` and ``id``.
     """
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""How reliable each hand is that answered, and how far they agree."""
+"""Measure how reliable each annotator is and how far annotators agree."""
 
 from __future__ import annotations
 
@@ -16,17 +16,24 @@ from isthmus.evaluate.agreement import count_labels, fleiss_kappa, krippendorff_
 from isthmus.exceptions import DataError
 from isthmus.feedback.hands import dawid_skene
 
-METHODS = "isthmus"  # the labelling itself, as a hand among the others
+METHODS = "isthmus"  # the model takes part as one more annotator
 
 
 @dataclass(frozen=True)
 class HandCheck:
-    """What several hands said about the same documents.
+    """Reliability and agreement of several annotators.
 
-    - ``hands``: ``hand``, ``answers``, ``shared`` (with another hand), ``right`` (share, estimated from all hands).
-    - ``pairs``: ``first``, ``second``, ``documents`` that both answered, ``agreed`` (share), ``kappa`` (Cohen's).
-    - ``documents``: how many two hands or more answered.
-    - ``fleiss_kappa``, ``krippendorff_alpha``: agreement beyond chance over all hands; 1 is full agreement, 0 chance.
+    Attributes
+    ----------
+    hands : list of dict
+        ``hand``, ``answers``, ``shared`` (documents that another annotator answered too), ``right`` (share, estimated
+        from all annotators).
+    pairs : list of dict
+        ``first``, ``second``, ``documents`` that both answered, ``agreed`` (share), ``kappa`` (Cohen's).
+    documents : int
+        Number of documents with answers of at least two annotators.
+    fleiss_kappa, krippendorff_alpha : float or None
+        Agreement beyond chance over all annotators; 1 is full agreement, 0 is chance.
     """
 
     hands: list[dict]
@@ -36,9 +43,16 @@ class HandCheck:
     krippendorff_alpha: float | None
 
     def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain values for JSON.
+
+        Returns
+        -------
+        dict
+        """
         return to_plain(vars(self))
 
     def __str__(self) -> str:
+        """Return the reliability of each annotator and the agreement of each pair as text."""
         lines = [f"{plural(self.documents, 'document')} answered by two hands or more; {self._agreement()}"]
         lines += [
             f"  {row['hand']}: {plural(row['answers'], 'answer')}, right in about {row['right']:.0%}"
@@ -63,9 +77,25 @@ class HandCheck:
 
 
 def compare_hands(entries: Sequence[Mapping[str, Any]], labels: Sequence | np.ndarray) -> HandCheck:
-    """Reliability and agreement of hands, from ``row``, ``label`` and ``by`` of each answer.
+    """Estimate reliability and agreement of annotators.
 
-    The labelling takes part with its ``labels``, as a hand called "isthmus".
+    The model takes part with its ``labels``, as an annotator called "isthmus".
+
+    Parameters
+    ----------
+    entries : sequence of mapping
+        ``row``, ``label`` and ``by`` of each answer.
+    labels : sequence
+        Label of each text by the model.
+
+    Returns
+    -------
+    HandCheck
+
+    Raises
+    ------
+    DataError
+        With code ``bad-answers`` if all answers come from one annotator.
     """
     votes = {(entry["row"], entry["by"] or "unnamed"): entry["label"] for entry in entries}
     if len({by for _, by in votes}) < 2:

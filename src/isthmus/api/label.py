@@ -46,43 +46,43 @@ def label(
     source_texts, target_texts : sequences of str
         With ``classes``, ``source_texts`` and ``source_labels`` may be None.
     source_labels : sequence
-        One label per source text; None where unknown.
+        One label per source text; None if unknown.
     method : str, estimator, pipeline or function, default="auto"
-        A recipe (``isthmus.methods.METHODS``), or "auto": several are tried, their labels are weighed without
-        looking at target labels, and those that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
-        estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, with a
-        :class:`isthmus.features.TextVectorizer` in front if it reads matrices. Or a function of a list of texts that
+        Name of a method (``isthmus.methods.METHODS``), or "auto": isthmus fits several methods, evaluates them without
+        target labels, and lets the methods that the evidence supports vote; see :func:`isthmus.choose.choose`. Or an
+        estimator that takes ``sample_domain``, or a pipeline that ends in one: it is copied and fitted, after a
+        :class:`isthmus.features.TextVectorizer` if it reads matrices. Or a function of a list of texts that
         returns labels or mappings of classes to probabilities: it joins the candidates of "auto"; see
         :class:`isthmus.classify.labeller.LabellerClassifier`.
     word_labels : mapping or False, optional
-        Labelled words, for the methods that take them. If omitted, "auto" takes an installed lexicon of opinion words
-        (extra ``lexicons``) where the classes are verdicts (positive and negative, stars) and it agrees with the
-        source's labels; False: it does not.
+        Labelled words, for the methods that take them. If omitted, "auto" uses an installed lexicon of opinion words
+        (extra ``lexicons``), if the classes are verdicts (positive and negative, stars) and the lexicon agrees with
+        the source labels. False disables the lexicon.
     random_state : int, default=0
-        For recipes, and for those ``random_state`` parameters of an estimator that are None.
+        Seed of the methods, and of those ``random_state`` parameters of an estimator that are None.
     classes : sequence of str or mapping, optional
-        Classes by their names: ``["sport", "business: shares, market"]``, or ``{name: words or a sentence}``. Classes
-        of the source are described by it; others are added, and labels can come out as them. Needs method "auto" or
-        "names". Without a source the names alone decide, and no accuracy is expected until answers are given.
+        Names of classes: ``["sport", "business: shares, market"]``, or ``{name: words or a sentence}``. They describe
+        classes of the source or add classes that the target may contain. Needs method "auto" or "names". Without a
+        source, only the names decide, and the accuracy is not estimated until answers are given.
     source_domain : sequence of str, optional
-        Name of the source of each source text, where there are several. Each is compared with the others and with the
-        target (``result.sources``). One whose labels cannot be learned, or contradict those of the sources nearest to
-        the target, is left out, with a warning.
+        Name of the source of each source text, if there are several sources. Each is compared with the others and
+        with the target (``result.sources``). A source is left out, with a warning, if its labels cannot be learned or
+        contradict those of the sources nearest to the target.
     target_labels : sequence, optional
-        Answers of a person: one label per target text, None where unknown. No method sees them; the labelling learns
-        from them afterwards, as by :meth:`isthmus.api.result.LabelResult.teach`. Labels none of which is a class are
-        refused (code ``labels-not-classes``).
+        Answers of an annotator: one label per target text, None if unknown. No method sees them; the result learns
+        from them afterwards, as with :meth:`isthmus.api.result.LabelResult.teach`. If none of the labels is a class,
+        they are refused (code ``labels-not-classes``).
     extra_texts : sequence of str, optional
-        Further texts of either kind, without labels. They take part in the fit (word statistics, latent directions,
-        kernels), each on the side it reads like, and get no label.
+        More texts of either collection, without labels. They take part in the fit (word statistics, latent
+        directions, kernels), each with the collection that it resembles, and get no label.
     vectors : (array, array), optional
         Vectors of the source and of the target texts, one row a text, from any model; a third array if
         ``extra_texts`` have vectors. Later texts then need vectors too: ``label_new(texts, vectors=...)``.
     embed : str, path, callable or False, optional
         A model that makes the vectors, as :func:`isthmus.features.embed_texts` reads it. If omitted, "auto" uses the
-        packaged static vectors where they are installed (extra ``embed``); False: no vectors.
+        packaged static vectors if they are installed (extra ``embed``). False disables vectors.
     error_budget : float, default=0.1
-        Share of wrong labels to be tolerated among those that need no review.
+        Tolerated share of wrong labels among those that need no review.
     analyzer, min_df, language
         As for :class:`isthmus.features.TextVectorizer`.
     parameters : mapping, optional
@@ -91,8 +91,8 @@ def label(
         Learn labels that do not look like classes (several in one cell, dates, ids, numbers, sentences) as they are,
         instead of refusing them with code ``labels-not-classes``.
     text, label, id : str, optional
-        Columns of data frames, where two frames are given instead of lists; guessed if omitted. ``text`` may name
-        several. The id names documents in tables.
+        Columns of data frames, if two frames are given instead of lists; guessed if omitted. ``text`` may name
+        several columns. The id names documents in tables.
 
     Returns
     -------

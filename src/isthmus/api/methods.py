@@ -1,4 +1,4 @@
-"""Name or instance: what :func:`isthmus.label` takes as its method, made into one unfitted pipeline of raw texts."""
+"""Build an unfitted pipeline of raw texts from the ``method`` of :func:`isthmus.label`, a name or an estimator."""
 
 from __future__ import annotations
 
@@ -22,9 +22,22 @@ from isthmus.pipeline import TransferPipeline, make_transfer_pipeline
 def build_method(
     method: Any, *, parameters: Mapping[str, Any] | None = None, **options: Any
 ) -> tuple[TransferPipeline, str]:
-    """Unfitted pipeline of a recipe or of an own estimator (:func:`adapt_estimator`), and what to call it.
+    """Build the unfitted pipeline of a method and return it with its name.
 
-    ``parameters`` of a recipe's estimator come instead of the recipe's own; options are fields of ``methods.Options``.
+    Parameters
+    ----------
+    method : str or estimator
+        Name of a method, or an estimator or pipeline; see :func:`adapt_estimator`.
+    parameters : mapping, optional
+        Parameters of the named method's estimator; they replace those of the method.
+    **options
+        Fields of ``methods.Options``.
+
+    Returns
+    -------
+    pipeline : TransferPipeline
+    name : str
+        The name of the method, or the class name of the estimator.
     """
     if not isinstance(method, str):
         if parameters:
@@ -41,7 +54,21 @@ def build_method(
 
 
 def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -> None:
-    """Set parameters of a recipe's estimator; unknown names and values that are not allowed are refused."""
+    """Set parameters of a method's estimator.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Changed in place.
+    parameters : mapping of str to value
+    method : str
+        Name of the method, for messages.
+
+    Raises
+    ------
+    UsageError
+        With code ``bad-parameter`` if a name is unknown; values that are not allowed are refused too.
+    """
     known = estimator.get_params()
     for name in parameters:
         if name not in known:
@@ -54,7 +81,17 @@ def set_parameters(estimator: Any, parameters: Mapping[str, Any], method: str) -
 
 
 def read_parameters(given: Sequence[str]) -> dict[str, Any]:
-    """Parameters typed as ``NAME=VALUE``: numbers, true, false, none, pairs such as 5,8; anything else is a text."""
+    """Read parameters that were typed as ``NAME=VALUE``.
+
+    Parameters
+    ----------
+    given : sequence of str
+
+    Returns
+    -------
+    dict
+        Values are numbers, true, false, none or pairs such as 5,8; any other value is a string.
+    """
     words = {"none": None, "true": True, "false": False}
     found: dict[str, Any] = {}
     for pair in given:
@@ -71,6 +108,12 @@ def read_parameters(given: Sequence[str]) -> dict[str, Any]:
 
 
 def check_takes_classes(method: Any) -> None:
+    """Refuse a method that cannot use names of classes.
+
+    Parameters
+    ----------
+    method : str or estimator
+    """
     if method == "auto" or (isinstance(method, str) and get_method(method).takes_classes):
         return
     takers = ", ".join(name for name, recipe in METHODS.items() if recipe.takes_classes)
@@ -81,7 +124,14 @@ def check_takes_classes(method: Any) -> None:
 
 
 def check_typed(method: str, given: Sequence[str]) -> None:
-    """Refuse typed parameters that the method does not have or allow, before anything is fitted."""
+    """Refuse typed parameters that the method does not have or allow, before anything is fitted.
+
+    Parameters
+    ----------
+    method : str
+    given : sequence of str
+        ``NAME=VALUE``.
+    """
     if not given:
         return
     if method == "auto":
@@ -90,19 +140,36 @@ def check_typed(method: str, given: Sequence[str]) -> None:
 
 
 def adapt_estimator(estimator: Any, **options: Any) -> TransferPipeline:
-    """An unfitted pipeline of raw texts from a copy of any estimator or pipeline that keeps the transfer contract.
+    """Build an unfitted pipeline of raw texts from a copy of an estimator or pipeline.
 
-    A pipeline is taken as it is, and so is an estimator of texts (its tags say ``input_tags.string``). An estimator of
-    matrices gets a :class:`isthmus.features.TextVectorizer` in front: counts where it asks for non-negative entries
-    (``input_tags.positive_only``), tf-idf otherwise. ``word_labels`` goes to an estimator with such a parameter, and
-    ``random_state`` to every parameter of that name that is None.
+    The estimator must follow the transfer contract: ``fit`` takes ``sample_domain``, and it has ``predict_proba``.
+
+    A pipeline is used unchanged, and so is an estimator of texts (tag ``input_tags.string``). An estimator of matrices
+    gets a :class:`isthmus.features.TextVectorizer` in front: counts if it needs non-negative entries (tag
+    ``input_tags.positive_only``), tf-idf otherwise.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+    **options
+        Fields of ``methods.Options``. ``word_labels`` goes to an estimator with such a parameter, and ``random_state``
+        to every parameter of that name that is None.
+
+    Returns
+    -------
+    TransferPipeline
+
+    Raises
+    ------
+    UsageError
+        If the estimator does not follow the contract (``bad-method``), or does not accept an option.
     """
     settings = Options(**options)
     method = _last_step(estimator)
     _check_contract(method)
     if isinstance(estimator, Pipeline):
         pipeline, reads_own_way = clone(estimator), True
-        if not isinstance(pipeline, TransferPipeline):  # scikit-learn's own would not hand sample_domain on
+        if not isinstance(pipeline, TransferPipeline):  # that of scikit-learn does not pass sample_domain on
             pipeline = TransferPipeline(pipeline.steps, memory=pipeline.memory, verbose=pipeline.verbose)
     else:
         tags = get_tags(estimator).input_tags
@@ -155,6 +222,12 @@ def _check_contract(method: Any) -> None:
 
 
 def check_labelled(model: Any) -> None:
+    """Refuse a fitted model that has not stored its classes and the labels of the fitted rows.
+
+    Parameters
+    ----------
+    model : estimator or pipeline
+    """
     missing = [name for name in ("classes_", "transduction_") if not hasattr(model, name)]
     if missing:
         raise UsageError(

@@ -1,4 +1,4 @@
-"""Save a labelling or a grouping in one file, and load it without running code from the file.
+"""Save a result of labelling or clustering in one file, and load it without running code from the file.
 
 The file is a zip archive: ``isthmus.json`` (kind, format number, versions), ``texts.json`` (texts and names as JSON)
 and ``model.skops`` (everything else, written by skops, which rebuilds only objects of known types). This module lists
@@ -24,7 +24,7 @@ from isthmus.corpus import check_output, replacing
 from isthmus.corpus.limits import too_large, unpack_limit
 from isthmus.exceptions import DataError, UsageError
 
-FORMAT = 3  # raise it when this version and an older one cannot read each other's files
+FORMAT = 3  # increased when versions cannot read each other's files
 _HEADER, _TEXTS, _MODEL = "isthmus.json", "texts.json", "model.skops"
 _ARRAYS = "arrays"  # entry of the texts with the arrays of names
 _HEADER_BYTES = 1_000_000
@@ -54,15 +54,17 @@ _TYPES = {
 
 
 class Kind(NamedTuple):
-    name: str  # as in the file's header
-    what: str  # for messages
+    """Description of a kind of result: the parts of its file and the checks on loading."""
+
+    name: str  # kind in the header of the file
+    what: str  # the kind with its article, for messages
     plain: tuple[str, ...]  # lists of str: written as JSON, because skops is slow with many small objects
     can: str  # attribute that its model must have
-    alike: tuple[str, ...]  # names of fields with the same number of rows
+    alike: tuple[str, ...]  # each entry names fields with the same number of rows
 
 
 def save_result(result, path, *, force: bool = False) -> Path:
-    """Save a labelling or a grouping with its model and texts atomically.
+    """Save a result with its model and texts atomically.
 
     Parameters
     ----------
@@ -92,14 +94,28 @@ def save_result(result, path, *, force: bool = False) -> Path:
 
 
 def _is_names(value: Any) -> bool:
-    """Whether it is an object array of str and None, which JSON restores without loss."""
+    """Return whether a value is an object array of str and None, which JSON restores without loss."""
     if getattr(getattr(value, "dtype", None), "kind", "") != "O" or value.ndim != 1:
         return False
     return all(name is None or type(name) is str for name in value)
 
 
 def check_saved_file(path: str | Path) -> Path:
-    """Refuse the name of a missing file or a folder before the packages that read a file are imported."""
+    """Refuse a missing file or a folder before the packages that read a file are imported.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    DataError
+        With code ``missing-file`` or ``not-a-file``.
+    """
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}; check the name.", code="missing-file")
@@ -112,7 +128,27 @@ def check_saved_file(path: str | Path) -> Path:
 
 
 def read_saved(path, result_type: Callable[[str], Any], kind: str | None = None, trusted: Iterable = ()):
-    """Read a saved result; see :func:`isthmus.load`. ``result_type`` returns the class of a kind, None if unknown."""
+    """Read a saved result; see :func:`isthmus.load`.
+
+    Parameters
+    ----------
+    path : path
+    result_type : callable
+        Takes the name of a kind and returns the class of its results, or None for an unknown kind.
+    kind : str, optional
+        Refuse files of other kinds.
+    trusted : iterable of types or str, default=()
+        More types that the file may contain.
+
+    Returns
+    -------
+    LabelResult or GroupingResult
+
+    Raises
+    ------
+    DataError
+        With code ``bad-model`` if the file is damaged, of another format or kind, or contains other types.
+    """
     path, names = check_saved_file(path), _full_names(trusted)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -139,7 +175,7 @@ def _check_sizes(archive: zipfile.ZipFile, path: Path) -> bytes:
     size = sum(entry.file_size for entry in archive.infolist())
     if size > unpack_limit():
         raise too_large(str(path), size)
-    model = archive.read(_MODEL)  # at once: seeking its parts in the outer archive would read it several times
+    model = archive.read(_MODEL)  # read as a whole: seeking parts in the outer archive would unpack it several times
     with zipfile.ZipFile(io.BytesIO(model)) as inner:
         size += sum(entry.file_size for entry in inner.infolist())
     if size > unpack_limit():
@@ -205,7 +241,7 @@ def _rebuild(path: Path, result_type: Any, texts: Any, content: Any, trusted: Se
         value is None or (isinstance(value, list) and all(isinstance(text, str) for text in value))
         for value in texts.values()
     )
-    model = content.get("model")  # a pipeline, a vote of several, a clustering
+    model = content.get("model")  # a pipeline, a vote of several methods, or a clustering
     known_type = type(model).__module__.startswith("isthmus.") or _full_name(type(model)) in trusted
     if not sound or not isinstance(arrays, dict) or not (known_type and hasattr(model, kind.can)):
         raise _bad(path, f"does not hold {kind.what}")
@@ -231,7 +267,7 @@ def _try_result(path: Path, result: Any) -> None:
         with listen(None), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the user did not give these texts
             tried = ["", *(text[:_TRIED] for text in result.texts[:1])]
-            if getattr(result, "needs_vectors", False):  # it only has vectors of its own texts
+            if getattr(result, "needs_vectors", False):  # the model only has the vectors of the fitted texts
                 tried = result.texts[:1]
             answers = result.predict(tried)
         sound = len(answers) == len(tried)

@@ -70,6 +70,8 @@ NOTHING_LABELLED = (
 
 @dataclass(frozen=True)
 class LabelJob:
+    """The request, the texts and the options of one call of :func:`isthmus.label`."""
+
     request: LabelRequest
     texts: TransferTexts
     embed: Any = None
@@ -77,7 +79,7 @@ class LabelJob:
     parameters: Mapping[str, Any] | None = None
     sources: list[dict] = field(default_factory=list)
     classes: NamedClasses | None = None
-    labeller: Callable | None = None  # a function of texts, one more candidate of auto
+    labeller: Callable | None = None  # a function of texts that joins the candidates of auto
     own_target: bool = False  # whether the target is a source
 
     @property
@@ -93,6 +95,8 @@ class LabelJob:
 
 @dataclass(frozen=True)
 class JudgedLabels:
+    """Confidences, review marks and new groups of the fitted labels."""
+
     confidence: np.ndarray
     needs_review: np.ndarray
     review_reason: np.ndarray
@@ -114,7 +118,18 @@ def read_job(
     word_labels: Mapping | Literal[False] | None,
     classes: Any,
 ) -> LabelJob:
-    """Validate both collections, sort them by content and select the useful ones of several sources."""
+    """Validate both collections, sort them by content and select the useful ones of several sources.
+
+    Parameters
+    ----------
+    request : LabelRequest
+    source_texts, source_labels, target_texts, source_domain, extra_texts, vectors, embed, word_labels, classes
+        As in :func:`isthmus.label`.
+
+    Returns
+    -------
+    LabelJob
+    """
     alone = source_texts is None and source_labels is None and classes is not None
     source = [] if alone else check_texts(source_texts, "source_texts", fill=True)
     target = check_texts(target_texts, "target_texts", fill=True)
@@ -166,7 +181,18 @@ def _warn_of_same_texts(source: list[str], target: list[str], domain: np.ndarray
 
 
 def fit_job(job: LabelJob, method: str | BaseEstimator) -> Choice:
-    """Fit the vote of ``auto`` or the named method, and estimate its accuracy."""
+    """Fit the vote of ``auto`` or the named method, and estimate its accuracy.
+
+    Parameters
+    ----------
+    job : LabelJob
+    method : str or estimator
+
+    Returns
+    -------
+    Choice
+        The accuracy is not estimated if the target is also a source.
+    """
     choice = _fit(job, method)
     return replace(choice, accuracy=AccuracyEstimate(None, reason=OWN_TARGET)) if job.own_target else choice
 
@@ -217,7 +243,17 @@ def _expect_of_one(job: LabelJob, fitted: FittedCandidate, scorer: LabelScorer |
 
 @one_blas_thread()
 def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
-    """Calibrate the confidences, find new groups, mark texts for review and collect warnings."""
+    """Calibrate the confidences, find new groups, mark texts for review and collect warnings.
+
+    Parameters
+    ----------
+    job : LabelJob
+    fitted : Choice
+
+    Returns
+    -------
+    JudgedLabels
+    """
     expected = fitted.accuracy
     scorer = fitted.scorer
     labels = fitted.labels
@@ -282,6 +318,16 @@ def _review_reasons(
 
 
 def labeller_name(labeller: Callable) -> str:
+    """Return a name for a labelling function: its command, its name or its class.
+
+    Parameters
+    ----------
+    labeller : callable
+
+    Returns
+    -------
+    str
+    """
     return str(getattr(labeller, "command", getattr(labeller, "__name__", type(labeller).__name__)))
 
 

@@ -1,4 +1,4 @@
-"""Subtopics: one class of a labelling, or one group that fits none, split into groups that can be made classes."""
+"""Split one class of a result, or one group that fits no class, into subtopics that can become classes."""
 
 from __future__ import annotations
 
@@ -15,16 +15,26 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import GROUP, PICKED
 from isthmus.feedback.labelling import Labelling
 
-_FEWEST = 10  # documents worth splitting
-_MOST, _EACH = 8, 50  # groups, where their number is not given: one for so many documents, at most so many
+_FEWEST = 10  # documents that a class must have to be split
+_MOST, _EACH = 8, 50  # default number of groups: at most _MOST, and one per _EACH documents
 
 
 @dataclass(frozen=True, repr=False)
 class Subtopics:
-    """Groups within a class, or within a group that fits none.
+    """Groups within a class, or within a group that fits no class.
 
-    ``rows`` are its documents among all texts, from 0; ``numbers`` the group of each, from 1. ``groups`` have
-    ``number``, ``name`` (the words that set it apart), ``size``, ``words`` and typical ``documents``.
+    Attributes
+    ----------
+    within : str
+        Name of the class or group.
+    rows : ndarray of int
+        Its documents among all texts, from 0.
+    numbers : ndarray of int
+        Group of each of these documents, from 1.
+    groups : list of dict
+        ``number``, ``name`` (the words that distinguish the group), ``size``, ``words`` and typical ``documents``.
+    texts, ids : list of str
+        The documents and their ids.
     """
 
     within: str
@@ -35,9 +45,11 @@ class Subtopics:
     ids: list[str]
 
     def __repr__(self) -> str:
+        """Return a summary with the number of texts and groups."""
         return f"Subtopics({self.within!r}, {len(self.rows):,} texts, {len(self.groups)} groups)"
 
     def __str__(self) -> str:
+        """Return one line per group: number, name, size and words."""
         return "\n".join(
             f"{row['number']}: {row['name']}, {plural(row['size'], 'document')}: {', '.join(row['words'])}"
             for row in self.groups
@@ -49,7 +61,14 @@ class Subtopics:
         return card(f"Within {self.within}: {plural(len(self.rows), 'text')}", facts, bars, about="Subtopics")
 
     def columns(self) -> dict[str, list]:
-        """The documents with their groups, as columns; ``true_label`` is left to fill in for ``teach``."""
+        """Return the documents with their groups as columns.
+
+        Returns
+        -------
+        dict of str to list
+            ``document`` (numbered from 1), ``id``, ``text``, ``subtopic``, ``subtopic_name``, ``true_label`` (empty,
+            for ``teach``) and ``drawn``.
+        """
         names = {row["number"]: row["name"] for row in self.groups}
         return {
             "document": (self.rows + 1).tolist(),
@@ -62,9 +81,23 @@ class Subtopics:
         }
 
     def name(self, names: Mapping[int | str, str]) -> dict[str, list]:
-        """Answers that make classes of groups, ``{number: class}``, for ``teach``; groups without a name stay out.
+        """Return answers for ``teach`` that make classes of groups.
 
-        Nobody has read these documents (``drawn`` is "group"), so that they need review.
+        Nobody has read these documents (``drawn`` is "group"), so they still need review.
+
+        Parameters
+        ----------
+        names : mapping of int or str to str
+            ``{number: class}``; documents of other groups are left out.
+
+        Returns
+        -------
+        dict of str to list
+
+        Raises
+        ------
+        UsageError
+            With code ``bad-parameter`` if a number is unknown or a name is empty.
         """
         wanted = {str(number).strip(): str(name).strip() for number, name in names.items()}
         known = [str(row["number"]) for row in self.groups]
@@ -81,6 +114,27 @@ class Subtopics:
 
 
 def split_label(labelling: Labelling, within: str, n_clusters: int | None = None) -> Subtopics:
+    """Split a class or a group of a result into subtopics; see :meth:`isthmus.api.result.LabelResult.split`.
+
+    Parameters
+    ----------
+    labelling : Labelling
+    within : str
+        Name of the class, or of the group that fits no class.
+    n_clusters : int, optional
+        Number of subtopics; if omitted, about one for fifty documents, from 2 to 8.
+
+    Returns
+    -------
+    Subtopics
+
+    Raises
+    ------
+    UsageError
+        With code ``bad-parameter`` if no document has this label.
+    DataError
+        With code ``no-rows`` if the class has too few documents.
+    """
     mask = np.asarray(labelling.novel_group == within, dtype=bool)
     if not mask.any():
         mask = np.asarray(labelling.labels.astype(str) == str(within), dtype=bool)
