@@ -48,6 +48,7 @@ class SourceGroups:
     collections: np.ndarray  # number of the collection
 
     def __len__(self) -> int:
+        """Return the number of groups."""
         return len(self.codes)
 
 

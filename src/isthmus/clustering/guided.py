@@ -387,6 +387,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         self.alignment_ = alignment_table(self.match_weights_, groups, self.classes_)
 
     def __sklearn_tags__(self):
+        """Return the tags that describe the accepted input to scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags

@@ -39,6 +39,7 @@ class ClusterSums:
     labels: Any = None  # cluster of each row of the chunk; None for a sum of chunks
 
     def __add__(self, other: ClusterSums) -> ClusterSums:
+        """Return the sum of two chunks."""
         divergence, squares = self.divergence + other.divergence, self.squares + other.squares
         return ClusterSums(self.sums + other.sums, self.counts + other.counts, divergence, squares)
 

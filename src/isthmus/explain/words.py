@@ -55,6 +55,8 @@ def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.nda
 
 @dataclass(frozen=True)
 class WordList:
+    """Hold weights of words and their agreement with the labels."""
+
     words: dict[str, list[int]]  # per word, its weight for each class, −9 to 9; above 0 it supports the class
     agreement: float  # share of the documents to which the weights give the same label
 

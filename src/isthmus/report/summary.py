@@ -665,7 +665,7 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
     """
     if not result.source_texts:
         return None
-    # # An evenly spread sample limits the time and represents the whole collection.
+    # # A random sample limits the time and represents the whole collection.
     rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
     labels = tuple(result.source_labels[i] for i in rows[0])
     measured = _measured(
