@@ -98,7 +98,7 @@ def card(
         f'width="{100 * min(max(share, 0.0), 1.0):.1f}"/></svg>'
         for name, share in bars
     )
-    # # All bars share one tile, so that their lengths can be compared.
+    # All bars share one tile, so that their lengths can be compared.
     tiles += f'<section class="tile"><div class="stack">{drawn}</div></section>' if drawn else ""
     tiles = f'<div class="tiles">{tiles}</div>' if tiles else ""
     return frame(f'<header><p class="eyebrow">{escape(about)}</p><h1>{escape(title)}</h1>{notes}{tiles}</header>')

@@ -88,7 +88,7 @@ def when_over(phase: str, act: Callable[[], None]) -> Iterator[None]:
     """
     listener = _listener.get()
 
-    # # The new listener forwards each event first, so that the caller's order of events is unchanged.
+    # The new listener forwards each event first, so that the caller's order of events is unchanged.
     def hear(event: dict) -> None:
         if listener is not None:
             listener(event)
@@ -116,7 +116,7 @@ def spell_event(event: dict, start: float) -> str:
     """
     phase, done, total, now = (event[name] for name in ("phase", "done", "total", "time"))
     if total == 1:
-        # # A single step has no useful count.
+        # A single step has no useful count.
         return phase + (": done" if done >= total else "")
     text = spell_count(event)
     if total and 0 < done < total and now > start:
@@ -185,7 +185,7 @@ class Screen:
         """Store both functions and wait one second before the first drawing."""
         self._draw, self._clear = draw, clear
         self._started: dict[str, float] = {}
-        # # No drawing in the first second: most calls end earlier.
+        # No drawing in the first second: most calls end earlier.
         self._next = time.monotonic() + _SHORT
         self._drawn = False
 
@@ -208,7 +208,7 @@ def _find_screen() -> Screen | None:
     """Return a screen for the notebook or the terminal; None without one, or if progress is switched off."""
     if os.environ.get(VARIABLE) == "off":
         return None
-    # # A notebook has already loaded IPython, so this lookup imports nothing.
+    # A notebook has already loaded IPython, so this lookup imports nothing.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     if ipython is not None and hasattr(shell, "kernel"):
@@ -226,7 +226,7 @@ def _rewrite(text: str) -> None:
 
 def _notebook(display: Any) -> Screen:
     """Return a screen that draws a bar in the output of a cell and removes it at the end."""
-    # # The first drawing creates the display; later drawings update it.
+    # The first drawing creates the display; later drawings update it.
     handles: list[Any] = []
 
     def show(markup: str) -> None:
@@ -262,7 +262,7 @@ def as_candidate() -> Iterator[None]:
     ------
     None
     """
-    # # A context variable: other threads and tasks have their own value.
+    # A context variable: other threads and tasks have their own value.
     token = _is_candidate.set(True)
     try:
         yield

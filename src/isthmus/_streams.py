@@ -20,7 +20,7 @@ STOPPED_SENTENCE = "Stopped; no file was left half-written."
 
 _stop_asked = False
 _line_shown = False  # a line of progress is on the terminal; the next message overwrites it
-# # Progress and messages come from several threads; the lock prevents mixed lines.
+# Progress and messages come from several threads; the lock prevents mixed lines.
 _talk_lock = threading.RLock()
 
 
@@ -99,7 +99,7 @@ def whole_writes(stream: Any) -> Any:
     -------
     text file
     """
-    # # A raw stream writes a part of a long text and drops the rest, so it needs a buffer.
+    # A raw stream writes a part of a long text and drops the rest, so it needs a buffer.
     raw = getattr(stream, "buffer", None)
     if not isinstance(raw, io.RawIOBase):
         return stream
@@ -116,7 +116,7 @@ def abandon(stream: Any) -> None:
     stream : file
     """
     with suppress(OSError, ValueError, AttributeError):
-        # # Python flushes the stream when it ends; from here on the flush goes nowhere and cannot fail.
+        # Python flushes the stream when it ends; from here on the flush goes nowhere and cannot fail.
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
@@ -126,7 +126,7 @@ def hear_stop() -> None:
     """Remember Ctrl-C as well as raise it, because some libraries swallow the exception while they load."""
     global _stop_asked
     _stop_asked = False
-    # # Only the main thread may set a signal handler. A handler of the host program is left in place.
+    # Only the main thread may set a signal handler. A handler of the host program is left in place.
     in_main = threading.current_thread() is threading.main_thread()
     if in_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _remember_and_stop)
@@ -182,7 +182,7 @@ def clear_line() -> None:
     """Remove the line of progress from the terminal."""
     global _line_shown
     with _talk_lock:
-        # # The escape sequence clears the line of the terminal, so that a short message leaves no rest of a long one.
+        # The escape sequence clears the line of the terminal, so that a short message leaves no rest of a long one.
         if _line_shown:
             write_talk("\r\033[K")
         _line_shown = False
@@ -230,7 +230,7 @@ def write_data(text: str) -> None:
     check_standard_output()
     try:
         sys.stdout.write(text)
-    # # The reader has closed the pipe, for example head; the command ends without an error message.
+    # The reader has closed the pipe, for example head; the command ends without an error message.
     except BrokenPipeError:
         raise
     except OSError as error:

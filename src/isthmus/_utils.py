@@ -42,7 +42,7 @@ def import_optional(name: str, purpose: str, *, extra: str = "app") -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        # # Users install a whole distribution, not one of its modules.
+        # Users install a whole distribution, not one of its modules.
         package = name.partition(".")[0]
         raise MissingExtraError(
             f"{purpose} needs the package {package}; install it with: pip install 'isthmus[{extra}]'.",
@@ -125,7 +125,7 @@ def n_threads(n_jobs: int | None) -> int:
     """
     if n_jobs is None:
         return 1
-    # # None where the system does not report its cores.
+    # None where the system does not report its cores.
     cores = os.cpu_count() or 1
     return max(1, cores + 1 + n_jobs if n_jobs < 0 else n_jobs)
 
@@ -209,7 +209,7 @@ def warn(message: str, *, code: str) -> None:
     code : str
         A key of ``isthmus.exceptions.CODES``.
     """
-    # # The warning must point to a line of the user's code, however deep the call is.
+    # The warning must point to a line of the user's code, however deep the call is.
     level, frame = 2, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "isthmus":
         level, frame = level + 1, frame.f_back

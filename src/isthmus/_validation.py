@@ -50,7 +50,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
     if kind == "text":
         return check_texts(X)
     try:
-        # # scikit-learn may pass NaN here: the check below reports how many entries are not finite.
+        # scikit-learn may pass NaN here: the check below reports how many entries are not finite.
         X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset)
     except ValueError as error:
         who = type(estimator).__name__
@@ -63,7 +63,7 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
         raise DataError(message, code="not-numbers") from None
     if sp.issparse(X):
         X = _canonical(_narrow(X) if X.indices.dtype != np.int32 else X)
-    # # Zeros that a sparse matrix does not store are always valid.
+    # Zeros that a sparse matrix does not store are always valid.
     values = X.data if sp.issparse(X) else X
     if not np.all(np.isfinite(values)):
         bad = int(np.size(values) - np.count_nonzero(np.isfinite(values)))
@@ -129,7 +129,7 @@ def check_texts(texts: Any, name: str = "X", *, fill: bool = False) -> list[str]
     DataError
         The value is not a sequence of str, or it is empty.
     """
-    # # A string is a sequence of characters, so it would silently become many one-letter documents.
+    # A string is a sequence of characters, so it would silently become many one-letter documents.
     if isinstance(texts, (str, bytes)):
         raise DataError(
             f"{name} is one string; give a sequence of documents, each a str ([text] for a single one).",
@@ -140,7 +140,7 @@ def check_texts(texts: Any, name: str = "X", *, fill: bool = False) -> list[str]
             f"{name} is a matrix of shape {texts.shape}; raw texts are read here: give a sequence of str.",
             code="not-text",
         )
-    # # Iteration over a mapping or a data frame gives its keys, not its documents.
+    # Iteration over a mapping or a data frame gives its keys, not its documents.
     if isinstance(texts, (Mapping, Set)) or hasattr(texts, "columns") or not hasattr(texts, "__iter__"):
         raise DataError(
             f"{name} is of type {type(texts).__name__}; give a sequence of str, for example one column of a table.",
@@ -158,7 +158,7 @@ def check_texts(texts: Any, name: str = "X", *, fill: bool = False) -> list[str]
                 "by ''.",
                 code="not-text",
             )
-    # # Subclasses of str, such as numpy.str_, become plain str.
+    # Subclasses of str, such as numpy.str_, become plain str.
     return [str(text) for text in texts]
 
 
@@ -170,7 +170,7 @@ def _fill_missing(texts: list, name: str) -> list:
         f"{len(missing):,} of {len(texts):,} texts are missing, first {name}[{missing[0]}]; they are kept as empty "
         "texts, and a label for them is a guess from the rest."
     )
-    # # Four levels up is the caller of the public function.
+    # Four levels up is the caller of the public function.
     warnings.warn(IsthmusWarning(message, code="empty-documents"), stacklevel=4)
     return ["" if is_missing(text) else text for text in texts]
 
@@ -192,7 +192,7 @@ def mask_target(y: Any, domain: np.ndarray) -> np.ndarray:
     y = label_array(y)
     if y.dtype.kind in "iu":
         return np.where(domain < 0, UNLABELLED, y)
-    # # Only objects can hold None next to labels of any type.
+    # Only objects can hold None next to labels of any type.
     masked = y.astype(object)
     masked[domain < 0] = None
     return masked
@@ -240,7 +240,7 @@ def read_labels(y: Any) -> tuple[np.ndarray, np.ndarray]:
         raise DataError(f"y has dtype {array.dtype}; labels must be integers, strings or objects.", code="bad-labels")
     kinds = {type(value) for value in array[known]} if array.dtype.kind == "O" else set()
     _check_kinds(kinds)
-    # # Python cannot sort names together with numbers, and the classes must have an order.
+    # Python cannot sort names together with numbers, and the classes must have an order.
     if any(issubclass(kind, str) for kind in kinds) and not all(issubclass(kind, str) for kind in kinds):
         names = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise DataError(f"y mixes labels of kinds {names}; use one kind, for example all str.", code="bad-labels")
@@ -354,7 +354,7 @@ def _native(array: np.ndarray, known: np.ndarray) -> np.ndarray:
     native = np.array(values)
     if native.ndim != 1 or native.dtype.kind not in "iufb":
         return array
-    # # The mask marks the unknown labels, so their value in the array does not matter.
+    # The mask marks the unknown labels, so their value in the array does not matter.
     values = np.zeros(len(array), dtype=native.dtype)
     values[known] = native
     return values
@@ -368,7 +368,7 @@ def _check_kinds(kinds: set[type]) -> None:
         ):
             hint = "decode them first" if issubclass(kind, (bytes, bytearray)) else "use names or whole numbers"
             raise DataError(f"y holds labels of kind {kind.__name__}; {hint}.", code="bad-labels")
-        # # Types without their own comparison have no order.
+        # Types without their own comparison have no order.
         if getattr(kind, "__lt__", None) is getattr(object, "__lt__", None):
             raise DataError(
                 f"y holds labels of kind {kind.__name__}, which have no order; use names or whole numbers.",
@@ -437,7 +437,7 @@ def read_domain(sample_domain: Any, n: int) -> np.ndarray:
         given = np.asarray(sample_domain)
     except ValueError:
         raise DataError("sample_domain is ragged; give one integer per row.", code="bad-domain") from None
-    # # Python integers beyond 64 bits arrive as objects, and the cast below would overflow without an error.
+    # Python integers beyond 64 bits arrive as objects, and the cast below would overflow without an error.
     whole = given.dtype.kind == "O" and all(isinstance(value, (int, np.integer)) for value in given.ravel())
     if whole or given.dtype.kind == "u":
         if given.size and max(abs(int(value)) for value in (given.max(), given.min())) > np.iinfo(np.int64).max:
@@ -453,7 +453,7 @@ def read_domain(sample_domain: Any, n: int) -> np.ndarray:
             code="length-mismatch" if given.ndim == 1 else "bad-domain",
         )
     if given.dtype.kind not in "iu":
-        # # Some tables store integers as floats, so floats without decimals are accepted.
+        # Some tables store integers as floats, so floats without decimals are accepted.
         whole = given.dtype.kind == "f" and bool(np.all(np.isfinite(given)) and np.all(given == np.round(given)))
         if not whole:
             raise DataError(
@@ -500,11 +500,11 @@ def find_classes(labels: np.ndarray, extras: list, min_classes: int) -> np.ndarr
             code="no-labels",
         )
     _check_classes(labels)
-    # # Mixed in one typed array, numbers would become strings.
+    # Mixed in one typed array, numbers would become strings.
     pool = labels if not extras else np.concatenate([labels.astype(object), np.array(extras, dtype=object)])
     classes = np.unique(pool)
     if extras and len(labels):
-        # # The fitted classes must have the type of the user's labels, not the type object.
+        # The fitted classes must have the type of the user's labels, not the type object.
         classes = classes.astype(labels.dtype) if labels.dtype.kind != "U" else classes.astype(str)
     if len(classes) < min_classes:
         raise DataError(

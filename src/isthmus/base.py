@@ -319,7 +319,7 @@ def check_transfer_data(
         domain = np.where(known, SOURCE, TARGET)
     else:
         domain = read_domain(sample_domain, n)
-        # # Masking comes first, so that target labels of an odd type cannot cause an error.
+        # Masking comes first, so that target labels of an odd type cannot cause an error.
         values, known = read_labels(mask_target(y, domain))
     if sample_domain is not None and not np.any(domain < 0):
         raise DataError(
@@ -405,7 +405,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         settings: dict[str, Any] = {"kind": self._row_kind, "extra_classes": extras, "need_overlap": self._need_overlap}
         try:
             domains = check_transfer_data(self, X, y, sample_domain, **settings)
-        # # numpy cannot sort classes of different types, such as labels that are numbers and words labelled with names.
+        # numpy cannot sort classes of different types, such as labels that are numbers and words labelled with names.
         except TypeError as error:
             if not extras or "not supported between" not in str(error):
                 raise
@@ -413,7 +413,7 @@ class TransferClassifier(ClassifierMixin, BaseEstimator):
         domains = domains.in_content_order() if self._sort_rows else domains
         self.classes_ = domains.classes
         codes = domains.codes.copy()
-        # # Unlabelled source rows get the class with the largest score, like new documents.
+        # Unlabelled source rows get the class with the largest score, like new documents.
         for rows, found in ((domains.target, self._fit(domains)), (domains.unlabelled_source, None)):
             if len(rows):
                 codes[rows] = self._scores(domains.rows(rows)).argmax(axis=1) if found is None else found

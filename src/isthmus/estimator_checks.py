@@ -59,10 +59,10 @@ def example_texts(n=24, seed=0):
     rng = np.random.default_rng(seed)
     texts, labels, domain = [], [], []
     for i in range(2 * n):
-        # # Some words occur in one domain only, as in real data.
+        # Some words occur in one domain only, as in real data.
         side = _SOURCE_ONLY if i < n else _TARGET_ONLY
         topic = sorted(_TOPICS)[i % 2]
-        # # Five shared words and two domain words make the topics easy to separate.
+        # Five shared words and two domain words make the topics easy to separate.
         words = [*rng.choice(_TOPICS[topic], size=5), *rng.choice(side[topic], size=2)]
         texts.append(" ".join(words))
         labels.append(topic)
@@ -83,7 +83,7 @@ def seeded(estimator, seed=0):
     estimator
     """
     copy = clone(estimator)
-    # # Nested estimators have parameters such as "estimator__random_state".
+    # Nested estimators have parameters such as "estimator__random_state".
     fixed = {name: seed for name in copy.get_params() if name.split("__")[-1] == "random_state"}
     return copy.set_params(**fixed)
 
@@ -109,7 +109,7 @@ def example_data(estimator, seed=0):
     texts, labels, domain = example_texts(seed=seed)
     if get_tags(estimator).input_tags.string:
         return texts, labels, domain
-    # # All words occur among the texts of usual seeds, so two seeds give the same columns.
+    # All words occur among the texts of usual seeds, so two seeds give the same columns.
     vocabulary = sorted({word for text in texts for word in text.split()})
     counts = np.array([[text.split().count(word) for word in vocabulary] for text in texts], dtype=float)
     return sp.csr_matrix(counts), labels, domain
@@ -177,7 +177,7 @@ def check_target_labels_are_masked(estimator):
     X, y, domain = example_data(estimator)
     reference = seeded(estimator).fit(X, y, sample_domain=domain)
     rng = np.random.default_rng(1)
-    # # Three kinds of changed labels: other known classes, an unknown class and no label.
+    # Three kinds of changed labels: other known classes, an unknown class and no label.
     shuffled, foreign = y.copy(), y.astype(object)
     shuffled[domain < 0] = rng.permutation(y[domain < 0])
     foreign[domain < 0] = "a class the source has never seen"
@@ -215,7 +215,7 @@ def check_row_order_changes_nothing(estimator):
     X, y, domain = example_data(estimator)
     attribute = "labels_" if is_clusterer(estimator) else "transduction_"
     reference = seeded(estimator).fit(X, y, sample_domain=domain)
-    # # Two orders, because one could agree by chance.
+    # Two orders, because one could agree by chance.
     for seed in range(2):
         shuffle = np.random.default_rng(seed).permutation(len(y))
         rows = [X[i] for i in shuffle] if isinstance(X, list) else X[shuffle]
@@ -243,7 +243,7 @@ def check_domains_may_be_left_out(estimator):
     X, y, domain = example_data(estimator)
     hidden = y.astype(object)
     hidden[domain < 0] = None
-    # # -2 is the number that Isthmus gives target rows when sample_domain is omitted.
+    # -2 is the number that Isthmus gives target rows when sample_domain is omitted.
     told = seeded(estimator).fit(X, hidden, sample_domain=np.where(domain > 0, 1, -2))
     difference = first_difference(told, seeded(estimator).fit(X, hidden))
     assert difference is None, f"leaving sample_domain out changes {difference}"
@@ -259,7 +259,7 @@ def check_several_source_domains(estimator):
     """
     X, y, domain = example_data(estimator)
     several = domain.copy()
-    # # Half of the source rows get an arbitrary second domain number.
+    # Half of the source rows get an arbitrary second domain number.
     several[: len(domain) // 4] = 7
     fitted = seeded(estimator).fit(X, y, sample_domain=several)
     rows = fitted.labels_ if is_clusterer(estimator) else fitted.transduction_
@@ -279,7 +279,7 @@ def check_transduction(estimator):
     assert fitted.transduction_.shape == y.shape, "transduction_ needs one label per fitted row"
     assert np.array_equal(fitted.transduction_[domain > 0], y[domain > 0]), "source rows must keep their labels"
     assert set(fitted.transduction_) <= set(fitted.classes_), "transduction_ holds labels that are not in classes_"
-    # # The domains share five of seven words per text, so every method must transfer most labels.
+    # The domains share five of seven words per text, so every method must transfer most labels.
     right = np.mean(fitted.transduction_[domain < 0] == y[domain < 0])
     assert right >= 0.75, f"only {right:.0%} of an easy target are right"
 
@@ -293,7 +293,7 @@ def check_predicts_new_documents(estimator):
         Unfitted.
     """
     X, y, domain = example_data(estimator)
-    # # Another seed draws new texts from the same words.
+    # Another seed draws new texts from the same words.
     X_new, y_new, new_domain = example_data(estimator, seed=5)
     if not get_tags(estimator).input_tags.string and X_new.shape[1] != X.shape[1]:
         raise AssertionError("example vocabularies differ; choose other seeds")
@@ -320,7 +320,7 @@ def check_string_and_integer_labels_agree(estimator):
         Unfitted.
     """
     X, y, domain = example_data(estimator)
-    # # Codes in the order of the sorted names, so that the results can be compared.
+    # Codes in the order of the sorted names, so that the results can be compared.
     codes = np.where(domain < 0, -1, np.searchsorted(np.unique(y), y))
     by_name = seeded(estimator).fit(X, y, sample_domain=domain).transduction_
     by_code = seeded(estimator).fit(X, codes, sample_domain=domain).transduction_
@@ -352,7 +352,7 @@ def check_constructor_only_stores(estimator):
     """
     X, y, domain = example_data(estimator)
     before = estimator.get_params(deep=False)
-    # # No fixed seed: every parameter must have the value of the original estimator.
+    # No fixed seed: every parameter must have the value of the original estimator.
     fitted = clone(estimator).fit(X, y, sample_domain=domain)
     after = fitted.get_params(deep=False)
     for name, value in before.items():
@@ -381,7 +381,7 @@ def check_errors_have_codes(estimator):
         Unfitted.
     """
     X, y, domain = example_data(estimator)
-    # # None marks unlabelled rows for labels of any type.
+    # None marks unlabelled rows for labels of any type.
     nothing = np.full(len(y), None, dtype=object)
     cases = {
         "sample_domain of another length": (y, domain[:-1]),
@@ -393,7 +393,7 @@ def check_errors_have_codes(estimator):
         try:
             seeded(estimator).fit(X, labels, sample_domain=domains)
         except IsthmusError as error:
-            # # Scripts rely on the code and users on the message.
+            # Scripts rely on the code and users on the message.
             if not (error.code and str(error)):
                 raise AssertionError(f"{name}: the error has no code or no text") from error
         else:
@@ -434,7 +434,7 @@ def check_refuses_nonsense_parameters(estimator):
         Unfitted.
     """
     X, y, domain = example_data(estimator)
-    # # Transformers have no sample_domain.
+    # Transformers have no sample_domain.
     domains = {"sample_domain": domain} if has_fit_parameter(estimator, "sample_domain") else {}
     for name in estimator.get_params(deep=False):
         allowed = type(estimator)._parameter_constraints[name]
@@ -448,7 +448,7 @@ def check_refuses_nonsense_parameters(estimator):
                 sound = error.code == "bad-parameter" and name in str(error)
                 if not sound:
                     raise AssertionError(f"{setting} is refused with {error.code}: {error}") from error
-            # # Any other exception means that the value reached the computation.
+            # Any other exception means that the value reached the computation.
             except Exception as error:
                 raise AssertionError(f"{setting} ends in {type(error).__name__}: {error}") from error
             else:
@@ -460,7 +460,7 @@ def _just_outside(allowed: list) -> list[Any]:
     candidates: list[Any] = [True, np.False_]
     for one in allowed:
         if isinstance(one, Interval):
-            # # The smallest step outside a closed end; an open end excludes itself.
+            # The smallest step outside a closed end; an open end excludes itself.
             step = 1 if one.type is Integral else 1e-6
             if one.left is not None:
                 candidates.append(one.left - step if one.closed in ("left", "both") else one.left)
@@ -489,7 +489,7 @@ def check_sparse_formats_agree(estimator):
     X, y, domain = example_data(estimator)
     attribute = "labels_" if is_clusterer(estimator) else "transduction_"
     reference = getattr(seeded(estimator).fit(X, y, sample_domain=domain), attribute)
-    # # The formats store the same numbers in a different order.
+    # The formats store the same numbers in a different order.
     for name, other in {"csc": X.tocsc(), "coo": X.tocoo(), "dense": X.toarray(), "array": sp.csr_array(X)}.items():
         labels = getattr(seeded(estimator).fit(other, y, sample_domain=domain), attribute)
         assert np.array_equal(labels, reference), f"{name} input gives other labels than CSR"
@@ -522,7 +522,7 @@ def check_refuses_bad_matrices(estimator):
     X, y, domain = example_data(estimator)
     bad = {"not-finite": X.copy()}
     bad["not-finite"].data[0] = np.nan
-    # # Only estimators of counts refuse negative entries.
+    # Only estimators of counts refuse negative entries.
     if get_tags(estimator).input_tags.positive_only:
         bad["negative-counts"] = X.copy()
         bad["negative-counts"].data[0] = -1.0
@@ -566,7 +566,7 @@ def first_difference(first, second) -> str | None:
     one, two = fitted_attributes(first), fitted_attributes(second)
     if set(one) != set(two):
         return f"the set of attributes ({', '.join(sorted(set(one) ^ set(two)))})"
-    # # Both estimators have the same attributes here, so only the values can differ.
+    # Both estimators have the same attributes here, so only the values can differ.
     return next((name for name in one if not _same(one[name], two[name])), None)
 
 

@@ -110,7 +110,7 @@ class TransferPipeline(Pipeline):
         y = mask_target(y, read_domain(sample_domain, len(y)))
         for _, step in self.steps[:-1]:
             X = step.fit_transform(X)
-        # # Vectorisers free many small chunks, which would count as used memory during the last fit.
+        # Vectorisers free many small chunks, which would count as used memory during the last fit.
         return_memory()
         self._hand_names_on()
         self.steps[-1][1].fit(X, y, sample_domain=sample_domain)
@@ -122,10 +122,10 @@ class TransferPipeline(Pipeline):
             return y, params
         if y is not None:
             y = mask_target(y, read_domain(sample_domain, len(y)))
-        # # With metadata routing, each step requests the parameter itself.
+        # With metadata routing, each step requests the parameter itself.
         if get_config()["enable_metadata_routing"]:
             return y, {**params, "sample_domain": sample_domain}
-        # # Without metadata routing, scikit-learn passes a parameter to a step only with the prefix of its name.
+        # Without metadata routing, scikit-learn passes a parameter to a step only with the prefix of its name.
         takers = [name for name, step in self.steps if has_fit_parameter(step, "sample_domain")]
         if not takers:
             raise UsageError(

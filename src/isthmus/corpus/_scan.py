@@ -39,7 +39,7 @@ def record_ends(data, delimiter, state, ends):
     count = 0
     for at in range(data.shape[0]):
         byte = data[at]
-        # # 0 to 3 are START, PLAIN, QUOTED and CLOSED.
+        # 0 to 3 are START, PLAIN, QUOTED and CLOSED.
         if state == 2:
             if byte == _QUOTE:
                 state = 3

@@ -78,7 +78,7 @@ def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=_SECONDS + _SECONDS_PER_BYTE * len(data),
-            # # Each thread reserves address space, which counts towards the limit of the trial.
+            # Each thread reserves address space, which counts towards the limit of the trial.
             env={**os.environ, "POLARS_MAX_THREADS": "2"},
             check=False,
         )
@@ -175,10 +175,10 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
         if place:
             check_sheet(data, name, sheet=place)
             try_reading(data, "xlsx", name, sheet=place)
-        # # Cells arrive as text: the header may be in a later row, which would give its columns a wrong type.
+        # Cells arrive as text: the header may be in a later row, which would give its columns a wrong type.
         frame = book.load_sheet(place, header_row=None, dtypes="string").to_polars()
         rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
-    # # Sheets that Isthmus adds itself are no sheets of the user.
+    # Sheets that Isthmus adds itself are no sheets of the user.
     shown = tuple(other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET))
     if len(rows) < 2 and sheet is None and len(shown) > 1:
         raise DataError(

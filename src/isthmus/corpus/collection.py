@@ -69,7 +69,7 @@ class Collection:
 
     def __post_init__(self):
         """Refuse columns of different lengths."""
-        # # Columns of different lengths would silently assign cells to wrong documents.
+        # Columns of different lengths would silently assign cells to wrong documents.
         parts = {"ids": self.ids, "labels": self.labels, "domain": self.domain, **self.columns, **(self.cells or {})}
         for name, values in parts.items():
             if values is not None and len(values) != len(self.texts):
@@ -177,7 +177,7 @@ class Collection:
         dict of str to list
             Without a file: id, text, label, domain and the other columns.
         """
-        # # Output tables repeat the input columns, so that users find their own data unchanged.
+        # Output tables repeat the input columns, so that users find their own data unchanged.
         if self.cells is not None:
             return dict(self.cells)
         table: dict[str, list] = {"id": self.ids, "text": self.texts}
@@ -237,12 +237,12 @@ def _row_numbers(rows: Any, n: int) -> list[int]:
 
 def _repeated_texts(docs: Collection) -> tuple[list[str], list[str]]:
     """Return the ids of documents that repeat an earlier text, and of texts with more than one label."""
-    # # Row of the first document with each text; later rows are repetitions of it.
+    # Row of the first document with each text; later rows are repetitions of it.
     first: dict[str, int] = {}
     repeats: list[str] = []
     labels_of: dict[int, set] = defaultdict(set)
     for i, text in enumerate(docs.texts):
-        # # Empty documents have their own finding.
+        # Empty documents have their own finding.
         if not text.strip():
             continue
         origin = first.setdefault(text, i)
@@ -258,7 +258,7 @@ def _odd_labels(docs: Collection) -> tuple[list[str], list[str]]:
     sizes = Counter(label for label in docs.labels if label is not None)
     forms: dict[str, list[str]] = defaultdict(list)
     for label in sizes:
-        # # The same form means that two names probably denote one class.
+        # The same form means that two names probably denote one class.
         forms["".join(str(label).split()).casefold()].append(label)
     similar = [" / ".join(repr(name) for name in names) for names in forms.values() if len(names) > 1]
     return [label for label, size in sizes.items() if size == 1], similar

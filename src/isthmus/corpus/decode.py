@@ -61,7 +61,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
                 ) from None
             _refuse_nul(name, text.find("\0"))
             return text, encoding, []
-    # # UTF-8 accepts NUL, but files with NUL are binary or UTF-16 without a mark.
+    # UTF-8 accepts NUL, but files with NUL are binary or UTF-16 without a mark.
     _refuse_nul(name, data.find(b"\0"))
     try:
         return data.decode("utf-8"), "utf-8", []
@@ -69,7 +69,7 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
         first = error
     if _mostly_utf8(data):
         raise _broken(data, name, first, "most of it is UTF-8, but some bytes are damaged")
-    # # GB18030 before Windows-1252, which accepts almost any bytes.
+    # GB18030 before Windows-1252, which accepts almost any bytes.
     chinese = _try(data, "gb18030")
     if chinese is not None and _looks_chinese(chinese):
         return chinese, "gb18030", [f"{name} is not UTF-8; it was read as GB18030 (Chinese)."]
@@ -122,7 +122,7 @@ def _refuse_nul(name: str, at: int) -> None:
 
 def _broken(data: bytes, name: str, error: UnicodeDecodeError, why: str) -> DataError:
     """Return the error for bytes that no encoding fits."""
-    # # The position of the first bad byte lets the user find it in an editor.
+    # The position of the first bad byte lets the user find it in an editor.
     line = data.count(b"\n", 0, error.start) + 1
     byte = data[error.start]
     return DataError(

@@ -91,18 +91,18 @@ def _is_label_studio(record: dict) -> bool:
 
 def _from_label_studio(record: dict) -> dict:
     annotations = record.get("annotations") or record.get("completions") or []
-    # # A cancelled annotation and one without a choice contain no answer.
+    # A cancelled annotation and one without a choice contain no answer.
     given = [one for one in annotations if isinstance(one, dict) and not one.get("was_cancelled") and _choices(one)]
     guesses = [one for one in record.get("predictions") or [] if isinstance(one, dict) and _choices(one)]
     row = {"id": record.get("id"), **record["data"]}  # the user's own id in the data replaces the task's id
     if given:
-        # # The last annotation is the newest.
+        # The last annotation is the newest.
         person = given[-1].get("completed_by")
         if isinstance(person, dict):
             person = person.get("email") or person.get("id")
         row |= {"label": _single(_choices(given[-1])), "annotator": person}
     else:
-        # # The data may already contain a column called label.
+        # The data may already contain a column called label.
         row.setdefault("label", None)
     if guesses:
         row |= {"prediction": _single(_choices(guesses[-1])), "prediction_score": guesses[-1].get("score")}
@@ -292,7 +292,7 @@ def write_fasttext(table: Labelled) -> Iterator[str]:
     DataError
         Two labels would become equal.
     """
-    # # Original label of each written label, to detect two labels that become equal.
+    # Original label of each written label, to detect two labels that become equal.
     names: dict[str, str] = {}
     for _, text, label, _, _ in table.rows():
         name = "" if label is None else _BLANKS.sub("-", label.strip())

@@ -151,7 +151,7 @@ def check_drawn(drawn: Sequence, truths: Sequence) -> None:
     """
     known = [cell_content(how).lower() for how, truth in zip(drawn, truths, strict=True) if cell_content(truth)]
     picked = [how for how in known if how not in ("", "random")]
-    # # Documents chosen for review are harder than average, so their error rate is too high.
+    # Documents chosen for review are harder than average, so their error rate is too high.
     if picked:
         raise DataError(
             f"{len(picked):,} of the {len(known):,} checked documents were not drawn at random (the column drawn says "
@@ -224,7 +224,7 @@ def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> 
     cells = [" ".join(cell_content(cell).split()) for cell in given or []]
     seen = list(zip(rows.tolist(), cells, strict=bool(given)))
     other = [row for row, text in seen if text and text != " ".join(texts[row].split())]
-    # # More than half of the texts differ: no spreadsheet causes this.
+    # More than half of the texts differ: no spreadsheet causes this.
     if len(other) * 2 > len(seen):
         raise DataError(
             f"{len(other):,} of {len(seen):,} texts of the sample are not those of the labelling, first document "
@@ -271,14 +271,14 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
     list
         None for an empty cell; a label that matches no class becomes a new class.
     """
-    # # The text of each class leads back to the class in its original type.
+    # The text of each class leads back to the class in its original type.
     values = {cell_content(name): name for name in classes}
     alike: dict[str, list[str]] = {}
     equal: dict[float | None, list[str]] = {}
     for text in values:
         alike.setdefault(text.casefold(), []).append(text)
         equal.setdefault(as_number(text), []).append(text)
-    # # Integer labels mark unknown by -1, as in scikit-learn.
+    # Integer labels mark unknown by -1, as in scikit-learn.
     minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
     matched: list[Any] = []
     for given in true_labels:
@@ -286,9 +286,9 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
         if not text or (minus_one_is_unknown and number == -1):
             matched.append(None)
             continue
-        # # Spreadsheets change the case of TRUE and the decimals of numbers.
+        # Spreadsheets change the case of TRUE and the decimals of numbers.
         near = alike.get(text.casefold()) or (equal.get(number, []) if number is not None else [])
-        # # Two similar classes would make the match ambiguous.
+        # Two similar classes would make the match ambiguous.
         if text not in values and len(near) == 1:
             text = near[0]
         if text not in values:  # a new class; later labels may match it

@@ -30,7 +30,7 @@ def list_files(folder: str | os.PathLike) -> list[Path]:
         ``outside-folder`` if a link leads out of the folder, ``missing-file`` if a link leads to no file.
     """
     folder = Path(folder)
-    # # The order of a file system differs between machines; sorting makes results repeatable.
+    # The order of a file system differs between machines; sorting makes results repeatable.
     paths = sorted(
         path for path in folder.rglob("*") if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )

@@ -46,7 +46,7 @@ def frame_columns(frame: Any) -> dict[str, list]:
     dict of str to list
     """
     if _is_dataset(frame):
-        # # narwhals does not support datasets of Hugging Face.
+        # narwhals does not support datasets of Hugging Face.
         return {name: list(frame[name]) for name in frame.column_names}
     table = _narwhals(frame)
     return {str(name): table[name].to_list() for name in table.columns}
@@ -88,7 +88,7 @@ def read_frame(
     roles = resolve_columns(columns, name, text=text, label=label, id=id, want_labels=want_labels)
     docs = to_collection(rows, name, text=roles.text, label=roles.label, id=roles.id, want_labels=want_labels)
     docs.notes = list(roles.notes)
-    # # Readers of files return labels as text; labels of frames have their own type.
+    # Readers of files return labels as text; labels of frames have their own type.
     if roles.label:
         given = zip(columns[roles.label], docs.labels, strict=True)
         docs.labels = [None if text is None else value for value, text in given]
@@ -130,7 +130,7 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
     data frame or dataset
     """
     names = list(frame.column_names if _is_dataset(frame) else _narwhals(frame).columns)
-    # # with_columns decides the new names; empty lists suffice for this.
+    # with_columns decides the new names; empty lists suffice for this.
     kept = list(with_columns({name: [] for name in names}, {name: [] for name in added}))
     renamed = {old: new for old, new in zip(names, kept, strict=False) if old != new}
     if _is_dataset(frame):
@@ -140,7 +140,7 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
         return frame
     narwhals = import_optional("narwhals", "Reading data frames")
     table = _narwhals(frame).rename(renamed)
-    # # New columns must belong to the same library as the frame.
+    # New columns must belong to the same library as the frame.
     backend = narwhals.get_native_namespace(table)
     series = [narwhals.new_series(name, list(cells), backend=backend) for name, cells in added.items()]
     series = [one.cast(narwhals.Categorical) if one.name in categories else one for one in series]

@@ -164,7 +164,7 @@ def gunzip(data: bytes, name: str) -> bytes:
         The unpacked size exceeds the limit; memory has not grown yet.
     """
     limit = unpack_limit()
-    # # Small files cannot exceed the limit and need no trial.
+    # Small files cannot exceed the limit and need no trial.
     if len(data) * _TIGHTEST > limit:
         total = 0
         for part in _unpack(data):
@@ -255,7 +255,7 @@ def _reach(book: zipfile.ZipFile, number: int) -> tuple[int, int]:
             places = _PLACE.findall(chunk)
             rows = max(rows, max(map(int, {number for _, number in places}), default=0))
             columns = max(columns, max(map(_column, {letters for letters, _ in places}), default=0))
-            # # A cell's tag may continue in the next chunk.
+            # A cell's tag may continue in the next chunk.
             rest = chunk[-200:]
     return rows, columns
 

@@ -118,14 +118,14 @@ def read_collection(
         _check_there(place)
         kind = format or kind_of(place)
         data = _read_bytes(place)
-    # # The hash covers the bytes before unpacking, so that users can compare it with their file.
+    # The hash covers the bytes before unpacking, so that users can compare it with their file.
     digest = hashlib.sha256(data).hexdigest()
     rows = read_whole(data, name, kind, sheet=sheet)
     del data
     docs = to_collection(rows, name, text=text, label=label, id=id, want_labels=want_labels)
     docs.sha256 = digest
     if str(path) != "-" and named is not None:
-        # # Messages then name the sheet as the user wrote it.
+        # Messages then name the sheet as the user wrote it.
         docs.name = f"{name}::{named}"
     return docs
 
@@ -172,7 +172,7 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
         raise empty_table(name)
     try:
         if kind in ("csv", "tsv"):
-            # # csv and tsv files have titles, separators and quotes to guess.
+            # csv and tsv files have titles, separators and quotes to guess.
             head, rows, bad = read_csv(text, name, kind)
             if bad is not None:
                 raise bad
@@ -184,13 +184,13 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
         raise error.refusal(name) from None
     if not records:
         raise empty_table(name)
-    # # Files of annotation tools are nested; tables need flat records.
+    # Files of annotation tools are nested; tables need flat records.
     tool = find_tool(records)
     records = flatten(records, tool)
     if tool:
         notes.append(f"{name}: read as a file of {TOOLS[tool].title}.")
     names = record_names(records, name)
-    # # Records may lack some keys; their cells are None.
+    # Records may lack some keys; their cells are None.
     columns = {key: [record.get(key) for record in records] for key in names}
     return Rows(names, columns, encoding=encoding, notes=notes, tool=tool)
 
@@ -254,7 +254,7 @@ def read_columns(
     dict of str to list
         Cells by column.
     """
-    # # A sheet that the user named is read even if it is empty.
+    # A sheet that the user named is read even if it is empty.
     if kind != "xlsx" or named is not None:
         rows = read_whole(data, name, kind, sheet=named)
     else:
@@ -263,7 +263,7 @@ def read_columns(
             sheets = each_sheet(lambda number: read_whole(data, name, "xlsx", sheet=number))
             rows = next((other for other in sheets if _has_cells(other, filled)), rows)
     columns = {column: rows.bare(column) for column in rows.names}
-    # # Tables of answers call this column true_label.
+    # Tables of answers call this column true_label.
     if rows.tool and "label" in columns:  # the answers of people in another tool
         columns.setdefault("true_label", columns.pop("label"))
     return columns
@@ -335,7 +335,7 @@ def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = No
     format = format_of(path if ending is None else f"file{ending}")
     if format is None:
         ending = table_ending(path)
-        # # Text files are folders' documents, except files in fastText's format.
+        # Text files are folders' documents, except files in fastText's format.
         begins = _begins_with(path, FASTTEXT) if data is None else data.startswith(FASTTEXT)
         if ending == ".txt" and begins:
             return "fasttext"
@@ -358,7 +358,7 @@ def _begins_with(path: str | Path, mark: bytes) -> bool:
 def _check_there(path: Path) -> None:
     """Refuse a file that does not exist."""
     if not path.exists():
-        # # A missing folder is a more useful message than a missing file.
+        # A missing folder is a more useful message than a missing file.
         near = "" if path.parent.exists() else f" The folder {str(path.parent)!r} does not exist."
         raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file")
 
@@ -422,7 +422,7 @@ def to_collection(
     cells = rows.table()
     roles = resolve_columns(cells, name, text=text, label=label, id=id, want_labels=want_labels)
     labels = rows.labels(roles.label)
-    # # A column may have the right name and no label.
+    # A column may have the right name and no label.
     if want_labels and all(value is None for value in labels):
         raise DataError(
             f"All {plural(len(labels), 'cell')} of the label column {roles.label!r} of {name} are empty; "
@@ -436,7 +436,7 @@ def to_collection(
             "nothing to learn from; name another column with text=COLUMN.",
             code="empty-vocabulary",
         )
-    # # The other columns remain available for breakdowns and output.
+    # The other columns remain available for breakdowns and output.
     used = {*roles.text, roles.label, roles.id}
     return Collection(
         ids=rows.texts([roles.id]) if roles.id else [str(i + 1) for i in range(len(rows))],
@@ -456,7 +456,7 @@ def to_collection(
 def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
     """Read a folder with one document per file; the first sub-folder in the path of a file is its label."""
     files = list_files(folder)
-    # # A folder of tables is probably a mistake: the user meant one of the tables.
+    # A folder of tables is probably a mistake: the user meant one of the tables.
     tables = [path for path in files if path.parent == folder and path.name != MANIFEST and format_of(path)]
     if tables or not files:
         raise _not_a_file(folder, tables)
@@ -470,16 +470,16 @@ def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
             data = _read_bytes(path)
             text, encoding, _ = decode(data, str(place))
         except DataError as error:
-            # # Folders often contain images and other binary files; they are skipped with a note.
+            # Folders often contain images and other binary files; they are skipped with a note.
             if error.code not in ("nul-bytes", "bad-encoding"):
                 raise
             skipped.append(str(place))
             continue
-        # # Paths are part of the hash, because they determine ids and labels.
+        # Paths are part of the hash, because they determine ids and labels.
         digest.update(f"{place.as_posix()}\0{hashlib.sha256(data).hexdigest()}\n".encode("utf-8", "surrogateescape"))
         ids.append(mend_surrogates(place.as_posix()))
         texts.append(text)
-        # # Files outside sub-folders have no label.
+        # Files outside sub-folders have no label.
         labels.append(mend_surrogates(place.parts[0]) if len(place.parts) > 1 else None)
         encodings[encoding] += 1
         progress("reading", done + 1, len(files))

@@ -141,7 +141,7 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
         if not files:
             raise DataError(what, code="missing-file")
         found.update(dict.fromkeys(files))
-    # # A user may name a file directly, so the format is checked for all files.
+    # A user may name a file directly, so the format is checked for all files.
     for path in found:
         if not can_cut(path):
             raise DataError(
@@ -184,7 +184,7 @@ def open_shard(path: str) -> Shard:
     with _reading(name), _open_bytes(path) as file:
         data = file.read(_HEAD_BYTES)
     cut = len(data) == _HEAD_BYTES
-    # # The last line of the sample may be incomplete.
+    # The last line of the sample may be incomplete.
     if cut and (end := data.rfind(b"\n")) >= 0:
         data = data[: end + 1]
     if not data.strip():
@@ -196,7 +196,7 @@ def open_shard(path: str) -> Shard:
         tool = find_tool(records)
         columns = record_names(flatten(records, tool), name)
         return Shard(str(path), format.name, encoding, "", columns, mark, tool=tool)
-    # # Bad rows are reported when their block is read.
+    # Bad rows are reported when their block is read.
     head, _, _ = read_csv(text, name, format.name, cut=cut)
     above = text[: head.start]
     if above.endswith("\r"):
@@ -220,7 +220,7 @@ def _decode_head(head: bytes, name: str) -> tuple[str, str]:
     try:
         text, encoding, _ = decode(head, name)
     except DataError as error:
-        # # Damage in the first bytes makes single rows bad, not the whole file.
+        # Damage in the first bytes makes single rows bad, not the whole file.
         if error.code not in ("bad-encoding", "nul-bytes") or head.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise
         return "utf-8", head.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
@@ -273,7 +273,7 @@ def _cut_text(shard: Shard, rows: int, unpacked: str | None, limit: int) -> Iter
     for ends in _record_ends(shard, unpacked, limit):
         at = 0
         while at < len(ends):
-            # # Very long records end a block early, so that it fits in memory.
+            # Very long records end a block early, so that it fits in memory.
             near = int(np.searchsorted(ends, start + MOST_BYTES))
             cut = min(at + rows - waiting - 1, max(near, at))
             if cut >= len(ends):
@@ -318,7 +318,7 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.
 @contextmanager
 def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
     """Write the unpacked content to a file that appears only when it is complete."""
-    # # The process number in the name prevents two runs from writing to the same file.
+    # The process number in the name prevents two runs from writing to the same file.
     part = f"{place}.{os.getpid()}.part"
 
     def write(chunk: bytes) -> None:
@@ -497,7 +497,7 @@ def choose_columns(
     name = blocks[0].shard.name
     head: dict[str, list] = {column: [] for column in blocks[0].shard.columns}
     for block in blocks:
-        # # The first rows of the first file suffice for a guess.
+        # The first rows of the first file suffice for a guess.
         if block.shard != blocks[0].shard or len(next(iter(head.values()), ())) >= LOOKED_AT:
             break
         rows = read_block(block)

@@ -420,7 +420,7 @@ def _delimiter(text: str, candidates: str) -> tuple[str, int]:
 
     Excel writes a line ``sep=;`` before the header.
     """
-    # # A declared separator is certain; a guess may fail for tables with one column.
+    # A declared separator is certain; a guess may fail for tables with one column.
     stated = _SEP_LINE.match(text)
     if stated:
         return stated.group(1), stated.end()
@@ -442,7 +442,7 @@ def _sniff_delimiter(text: str, candidates: str) -> str:
             width = len(rows[0]) if rows else 0
             if width < 2:
                 continue
-            # # Commas occur in prose too, but rarely the same number of times in every row.
+            # Commas occur in prose too, but rarely the same number of times in every row.
             fitting = sum(len(row) == width for row in rows) / len(rows)
             if (fitting, width) > best_score:
                 best, best_score = delimiter, (fitting, width)
@@ -494,7 +494,7 @@ def unique_names(header: Sequence[str]) -> tuple[list[str], list[str]]:
     numbers: dict[str, int] = defaultdict(lambda: 2)  # the next number to try for a name
     notes, renamed = [], 0
     for i, given in enumerate(header):
-        # # Empty names occur for index columns of data frames.
+        # Empty names occur for index columns of data frames.
         name = unguard(given).strip() or f"column_{i + 1}"
         if name in names:
             while f"{name}_{numbers[name]}" in names or f"{name}_{numbers[name]}" in given_names:
@@ -537,7 +537,7 @@ def read_lines(lines: Iterable[Any], reject: Callable[[BadRow, Any], None], enco
         if not line.strip():
             continue
         try:
-            # # Each line is decoded separately, so that one damaged line does not make the others unreadable.
+            # Each line is decoded separately, so that one damaged line does not make the others unreadable.
             text = line if isinstance(line, str) else line.decode(encoding)
             records.append(_read_record(text, number))
         except UnicodeDecodeError as error:
@@ -668,7 +668,7 @@ def record_names(records: Iterable[dict], name: str) -> tuple[str, ...]:
     """
     names: dict[str, None] = {}
     for record in records:
-        # # Most records have the same keys, and this comparison is faster than an update.
+        # Most records have the same keys, and this comparison is faster than an update.
         if record.keys() != names.keys():
             names.update(dict.fromkeys(record))
             check_width(len(names), name)

@@ -55,7 +55,7 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
     for row, (word, label) in enumerate(zip(words, labels, strict=True)):
         word = cell_text(word).strip()
         label = cell_text(label).strip()
-        # # Lists of candidate words have empty labels until a person fills them in.
+        # Lists of candidate words have empty labels until a person fills them in.
         if not label and (blanks or not word):
             continue
         if not word or not label:
@@ -63,14 +63,14 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
             raise DataError(f"Row {row + 1} of {name} has no {lacks}; give both.", code="bad-word-labels")
         weight = _weight(weights[row] if weights is not None else None, row, name)
         given = read.setdefault(word, {})
-        # # Messages about contradictions name both rows.
+        # Messages about contradictions name both rows.
         first_line.setdefault(word, row + 1)
         if label in given and given[label] != weight:
             raise _contradiction(
                 word, f"{given[label]:g} and {weight:g} for {label!r}", first_line[word], row + 1, name
             )
         given[label] = weight
-        # # A weight of 1 means that the word proves the class, which cannot hold for two classes.
+        # A weight of 1 means that the word proves the class, which cannot hold for two classes.
         full = [other for other, value in given.items() if value >= 1]
         if len(full) > 1:
             raise _contradiction(word, " and ".join(map(repr, full)), first_line[word], row + 1, name)
@@ -96,7 +96,7 @@ def _weight(cell: Any, row: int, name: str) -> float:
     text = cell_text(cell).strip()
     if not text:
         return 1.0
-    # # Many languages write decimals with a comma.
+    # Many languages write decimals with a comma.
     weight = to_float(text.replace(",", "."))
     if weight is None or not math.isfinite(weight) or weight == 0:
         raise DataError(
@@ -167,7 +167,7 @@ def read_class_table(path: str | Path) -> dict[str, str]:
             )
     if not found:
         raise DataError(f"{name} names no class; give at least one row.", code="empty-file")
-    # # Repeated words would count twice.
+    # Repeated words would count twice.
     return {label: " ".join(dict.fromkeys(words)) for label, words in found.items()}
 
 

@@ -247,7 +247,7 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Seq
     added = only_columns(added, only)
     joined: dict[str, list] = {}
     for name, values in table.items():
-        # # The user's column remains in the output under another name.
+        # The user's column remains in the output under another name.
         kept = f"{name}_input" if name in added else name
         while kept != name and (kept in table or kept in added):
             kept += "_"
@@ -398,7 +398,7 @@ def replacing(path: str | Path, *, force: bool = False):
                     yield out
             else:
                 yield raw
-        # # Another program may have written the file since check_output.
+        # Another program may have written the file since check_output.
         if real.exists() and not force:
             raise DataError(f"{str(path)!r} appeared meanwhile; it was not replaced.", code="output-exists")
         os.replace(part, real)
@@ -481,7 +481,7 @@ def write_body(out: Any, kind: str, columns: Mapping[str, list], guard: FormulaE
     for start in range(0, n_rows, _AT_ONCE):
         cells = [_csv_cells(values[start : start + _AT_ONCE], guard) for values in columns.values()]
         lines = map(delimiter.join, zip(*cells, strict=True))
-        # # Thousands of rows per write are much faster than one row.
+        # Thousands of rows per write are much faster than one row.
         out.write("".join([(line or empty) + "\n" for line in lines]).encode("utf-8", "replace"))
 
 
@@ -601,7 +601,7 @@ def _parquet_column(polars, values: list):
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return polars.Series(values, dtype=polars.String)
-    # # Columns of numbers remain numbers if no digit is lost.
+    # Columns of numbers remain numbers if no digit is lost.
     if kinds == {int, float} and all(_is_exact(value) for value in values):
         values = [None if value is None else float(value) for value in values]
     elif len(kinds) > 1 or kinds & {list, dict} or (kinds == {int} and not all(map(_fits_in_64_bits, values))):

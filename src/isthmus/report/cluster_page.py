@@ -127,7 +127,7 @@ def cluster_cards(result) -> list[dict[str, Any]]:
     list of dict
     """
     n = max(1, len(result.texts))
-    # # New clusters come first, because users look for topics that the source does not contain.
+    # New clusters come first, because users look for topics that the source does not contain.
     order = sorted(result.clusters(), key=lambda row: (row["aligned_to"] is not None, -row["size"]))
     return [
         {
@@ -163,7 +163,7 @@ def cluster_map(result, clusters: list[dict]) -> dict[str, Any] | None:
     labels = np.asarray(result.labels)[rows]
     places = map_places(vectors, labels.tolist(), range(len(result.names)))
     colour = {row["cluster"]: row["colour"] for row in clusters}
-    # # Coordinates from -1 to 1 become 2 to 98 percent of the map, so that no point touches its edge.
+    # Coordinates from -1 to 1 become 2 to 98 percent of the map, so that no point touches its edge.
     across, up = 2 + 48 * (places.T + 1)
     points = [
         {"x": round(float(x), 2), "y": round(float(100 - y), 2), "colour": colour[int(cluster)],

@@ -53,7 +53,7 @@ def diagnosis_facts(result, source: Collection | None, target: Collection | None
     dict of str to object
     """
     rows = split_findings(result.findings)
-    # # The first advice becomes the recommendation at the top of the page.
+    # The first advice becomes the recommendation at the top of the page.
     advice = [row["advice"] for row in rows["findings"] if row["advice"] != "None."]
     names = [docs.name for docs in (source, target) if docs is not None and docs.name]
     return {
@@ -98,7 +98,7 @@ def pivot_bars(tables: dict[str, list[dict]]) -> list[dict[str, Any]]:
         At most 20 words.
     """
     rows = tables.get("pivots", [])[:_SHOWN]
-    # # The longest bar is the most informative word; 1 avoids a division by zero.
+    # The longest bar is the most informative word; 1 avoids a division by zero.
     most = max((row["information"] for row in rows), default=1.0) or 1.0
     return [{**row, "length": row["information"] / most} for row in rows]
 

@@ -34,7 +34,7 @@ def map_figure(places: np.ndarray, n_source: int, source: dict[str, Any], target
     """
     drawn = {}
     for side, start, facts in (("source", 0, source), ("target", n_source, target)):
-        # # 2 to 98 percent: no point touches the edge of the map.
+        # 2 to 98 percent: no point touches the edge of the map.
         across, up = 2 + 48 * (places[start + facts["rows"]].T + 1)
         drawn[side] = [
             {"i": int(row), "x": round(float(x), 2), "y": round(float(100 - y), 2),
@@ -161,7 +161,7 @@ def lines_figure(shares: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
         """
         return round(88 - 80 * value / ticks_y[-1], 2)
 
-    # # Rounded up, so that the labels do not overlap.
+    # Rounded up, so that the labels do not overlap.
     every = -(-len(names) // _MOST_TICKS)
     return {
         "lines": [
@@ -180,7 +180,7 @@ def _ticks(low: float, high: float) -> list[float]:
     raw = span / 4
     size = 10.0 ** np.floor(np.log10(raw))
     step = float(size * next(m for m in (1, 2, 2.5, 5, 10) if m * size >= raw))
-    # # The small constant absorbs rounding errors at exact multiples of the step.
+    # The small constant absorbs rounding errors at exact multiples of the step.
     first = np.floor(low / step + 1e-9) * step
     last = int(np.ceil((high - first) / step - 1e-9))
     return [round(float(first + i * step), 10) for i in range(last + 1)]

@@ -158,7 +158,7 @@ def right_tile(result) -> dict[str, Any]:
         return {"estimate": None, "note": f"Not estimated{why}. Check a sample to know."}
     ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
     cases = f"{100 * expected.confidence_level:.0f} of 100 cases"
-    # # "9 of 10 cases" is easier to read than "90 of 100 cases".
+    # "9 of 10 cases" is easier to read than "90 of 100 cases".
     if round(100 * expected.confidence_level) % 10 == 0:
         cases = f"{10 * expected.confidence_level:.0f} of 10 cases"
     return {
@@ -275,7 +275,7 @@ def class_table(result) -> list[dict[str, Any]]:
     shares = {row["class"]: row for row in result.class_shares()}
     source = np.array([name for name in result.source_labels if name is not None], dtype=object)
     rows = []
-    # # Empty documents have a label, but they would distort the class proportions.
+    # Empty documents have a label, but they would distort the class proportions.
     counted = ~without_text(result.texts)
     # Documents that a person has labelled do not count as accepted without review.
     read = np.isin(np.arange(len(result.texts)), result.known_answers.read.rows)
@@ -348,7 +348,7 @@ def banners(result) -> list[dict[str, str]]:
     ]
     warned = [row for row in result.warnings if row["topic"] != "new group"]
     unknown = result.accuracy is None or result.accuracy.estimate is None
-    # # The result may already contain this warning.
+    # The result may already contain this warning.
     if unknown and not any(row["topic"] == "not estimated" for row in warned):
         warned.append({"topic": "not estimated", "message": "Label a random sample by hand before using them."})
     return found + [
@@ -423,7 +423,7 @@ def why_this_method(decision: list[dict]) -> str:
     chosen = [row for row in decision if row["chosen"]]
     if len(chosen) == 1:
         return str(chosen[0]["why"])
-    # # Without any voter the labels come from words or names of classes only.
+    # Without any voter the labels come from words or names of classes only.
     voters = [row for row in chosen if row["method"] not in _JOINED] or chosen[:1]
     first = max(voters, key=lambda row: row.get("weight", 0.0))
     voted = f"{len(voters)} methods voted; {first['method']} counts most ({first.get('weight', 0.0):.0%})"

@@ -122,7 +122,7 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
     """
     style, script = report_style(), read_part("script.js")
     markup = import_optional("markupsafe", "A report").Markup
-    # # Texts of users cannot run scripts, even if the escaping had a gap.
+    # Texts of users cannot run scripts, even if the escaping had a gap.
     policy = (
         f"default-src 'none'; script-src '{code_hash(script)}'; style-src '{code_hash(style)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -132,7 +132,7 @@ def render(template: str, facts: Mapping[str, Any]) -> str:
         .get_template(template)
         .render({**facts, "style": markup(style), "script": markup(script), "policy": markup(policy)})
     )
-    # # After rendering, so that no value escapes the replacement.
+    # After rendering, so that no value escapes the replacement.
     return _CONTROL.sub("\ufffd", page)
 
 

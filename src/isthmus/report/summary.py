@@ -261,7 +261,7 @@ def class_cards(result, words: Words, classes: list[dict], target: Collection) -
     for row, marking in zip(classes, marks, strict=True):
         members = np.flatnonzero(result.labels == result.classes[row["code"]])
         order = members[np.argsort(-result.confidence[members], kind="stable")]
-        # # Documents that need review are no good examples of a confident label.
+        # Documents that need review are no good examples of a confident label.
         sure = [i for i in order if not result.needs_review[i]][:quotes]
         doubtful = [i for i in order[::-1] if i not in sure][:quotes]
         cards.append(
@@ -350,10 +350,10 @@ def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[d
     """
     rows = []
     for number, group in enumerate(novel_groups(result), 1):
-        # # A placeholder shows users of an unsaved result what to enter.
+        # A placeholder shows users of an unsaved result what to enter.
         saved = shlex.quote((files or {}).get("saved", "SAVED.isthmus"))
         typical = words.written(group["words"])
-        # # The user replaces the proposed name or the placeholder.
+        # The user replaces the proposed name or the placeholder.
         name = next(iter(propose_names(typical, result.classes)), "NAME")
         line = f"isthmus teach {saved} --name-group {shlex.quote(f'{number}={name}')} -o relabelled.csv"
         if files is None:
@@ -396,7 +396,7 @@ def curve_facts(result) -> dict[str, Any]:
     share = float(result.needs_review.mean())
     rest = result.confidence[~result.needs_review]
     error = float(1 - rest.mean()) if len(rest) else 0.0
-    # # About ten rows are enough for the table below the figure.
+    # About ten rows are enough for the table below the figure.
     shown = rows[:: max(1, len(rows) // 10)]
     return {
         "figure": figures.line_figure([(row["read"], row["error"]) for row in rows], mark=(share, error)),
@@ -665,7 +665,7 @@ def shift_facts(result, *, by_command: bool = False) -> dict[str, Any] | None:
     """
     if not result.source_texts:
         return None
-    # # A random sample limits the time and represents the whole collection.
+    # A random sample limits the time and represents the whole collection.
     rows = spread(len(result.source_texts), _DIAGNOSED), spread(len(result.texts), _DIAGNOSED)
     labels = tuple(result.source_labels[i] for i in rows[0])
     measured = _measured(
@@ -881,7 +881,7 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
     drawn = len(rows) >= figures.FEWEST_STEPS
     table = np.array([[part["share"] for part in row["shares"]] for row in rows]).T
     figure = figures.lines_figure(table, [row["value"] for row in rows]) if drawn else None
-    # # Documents without a valid date are missing from the periods.
+    # Documents without a valid date are missing from the periods.
     undated = len(result.labels) - sum(row["documents"] for row in rows)
     return {**facts, "period": period, "figure": figure, "undated": undated}
 
@@ -889,7 +889,7 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
 def _value_row(result, value: str, mask: np.ndarray, shares: list[dict]) -> dict[str, Any]:
     """Return the data of one value: the labels' proportions for bars, and estimates with intervals."""
     given = [row["labels"] for row in shares[: len(result.classes)]]
-    # # Start of each class within the stacked bar.
+    # Start of each class within the stacked bar.
     starts = np.concatenate([[0.0], np.cumsum(given)[:-1]])
     return {
         "value": value,

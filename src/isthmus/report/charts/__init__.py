@@ -151,7 +151,7 @@ def _stable_ids(svg: str) -> str:
     names = list(dict.fromkeys(re.findall(r'id="([^"]+)"', svg)))
     if not names:
         return svg
-    # # Longer names first, because a name may be the beginning of another.
+    # Longer names first, because a name may be the beginning of another.
     either = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
     pattern = re.compile(rf'(?<=id=")(?:{either})(?=")|(?<=url\(#)(?:{either})(?=\))')
     places = {name: place for place, name in enumerate(names)}
@@ -168,7 +168,7 @@ def _check_columns(table: Sequence[Mapping[str, Any]], spec: Mapping[str, Any], 
             raise UsageError(f"The chart does not say which column is {option}.")
     if kind == "heatmap" and not (spec.get("value") or spec.get("color")):
         raise UsageError("A heat map needs 'value': the column that its colours show.")
-    # # Rows may have different columns.
+    # Rows may have different columns.
     known = dict.fromkeys(key for row in table for key in row)
     for option in ("x", "y", "color", "facet", "error", "label", "value"):
         name = spec.get(option)

@@ -127,7 +127,7 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
     title = spec.get(f"{which}_title", name.replace("_", " "))
     options: dict[str, Any] = {"field": escape(name), "type": kind, "title": title, **more}
     if kind == "quantitative":
-        # # Points and lines show differences, so their scale need not start at zero.
+        # Points and lines show differences, so their scale need not start at zero.
         scale: dict[str, Any] = {"zero": False, "nice": True}
         ticks: dict[str, Any] = {"grid": channel is alt.Y, "tickCount": 6, **_numbers(table, spec, which)}
         if channel is alt.X:
@@ -143,7 +143,7 @@ def axis(channel: type, table: list[dict], spec: dict, which: str, **more: Any) 
     else:
         options.setdefault("sort", in_order(table, name))
         numbers = field_type(table, name) == "quantitative"
-        # # Rotated names need more height but do not overlap.
+        # Rotated names need more height but do not overlap.
         turned = which == "x" and channel is alt.X and not numbers and _is_crowded(table, name, spec.get("room"))
         options["axis"] = alt.Axis(labelAngle=-35 if turned else 0, labelLimit=160, labelOverlap=numbers)
     return channel(**options)
@@ -171,9 +171,9 @@ def _is_crowded(table: list[dict], name: str, room: float | None = None) -> bool
     """Return whether the names do not fit next to each other, each within ``room`` pixels if that is given."""
     names = [str(value) for value in in_order(table, name)]
     if room is not None:
-        # # 6.5 pixels is the mean width of a character at the font size of labels.
+        # 6.5 pixels is the mean width of a character at the font size of labels.
         return max(map(len, names), default=0) * 6.5 > room
-    # # About 60 characters fit along an axis of the usual width.
+    # About 60 characters fit along an axis of the usual width.
     return sum(len(value) + 2 for value in names) > 60
 
 
@@ -301,9 +301,9 @@ def finish(layers: list[alt.Chart], table: list[dict], spec: dict, *, width: int
     -------
     altair.Chart or altair.FacetChart
     """
-    # # Facets need the data on the whole chart, not on a layer.
+    # Facets need the data on the whole chart, not on a layer.
     chart = alt.layer(*layers, data=data(table)) if len(layers) > 1 else layers[0].properties(data=data(table))
-    # # Facets share the width of one chart.
+    # Facets share the width of one chart.
     faceted = spec.get("facet")
     chart = chart.properties(
         width=spec.get("width", 240 if faceted else width), height=spec.get("height", 190 if faceted else height)
@@ -436,7 +436,7 @@ def bar(table: list[dict], spec: dict) -> Any:
         layers.append(bars.encode(color=alt.value(INK)))
     if spec.get("reference") is not None and not flat:
         layers.append(reference_line(table, spec))
-    # # 16 pixels per bar, within limits that fit on a page.
+    # 16 pixels per bar, within limits that fit on a page.
     step = 16 * max(1, len({row.get(spec["color"]) for row in table}) if beside else 1)
     length = max(120 if not flat else 60, min(900, step * len({row.get(names_field) for row in table})))
     return finish(layers, table, spec, width=420 if flat else max(260, length), height=length if flat else 280)
@@ -468,7 +468,7 @@ def heatmap(table: list[dict], spec: dict) -> Any:
     value = spec.get("value") or spec["color"]
     x = axis(alt.X, table, spec, "x", type="ordinal", sort=_order(table, spec["x"]))
     y = axis(alt.Y, table, spec, "y", type="ordinal", sort=_order(table, spec["y"]))
-    # # Missing values have an empty cell.
+    # Missing values have an empty cell.
     numbers = [float(row[value]) for row in table if row.get(value) is not None]
     scale = alt.Scale(scheme="blueorange", domainMid=0) if spec.get("diverging") else alt.Scale(scheme="blues")
     paint: Any = alt.Color(field=escape(value), type="quantitative", scale=scale)
@@ -490,5 +490,5 @@ def heatmap(table: list[dict], spec: dict) -> Any:
 def _order(table: list[dict], name: str) -> list:
     """Return the values of a column, sorted if they are numbers."""
     values = in_order(table, name)
-    # # Names have the order of the table, which the caller has chosen.
+    # Names have the order of the table, which the caller has chosen.
     return sorted(values) if field_type(table, name) == "quantitative" else values
