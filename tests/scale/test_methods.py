@@ -77,7 +77,7 @@ def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_
     monkeypatch.setattr(label, "fit_stages", lambda *given: given[-1])
     asked = SimpleNamespace(
         source_sample=(["a"], ["x"]), target_sample=["b"], classes=["x", "y"], views={}, notes=[], candidates="tried",
-        facts=SimpleNamespace(labels=Counter(x=4, y=3)), request=LabelRequest(),
+        labels=Counter(x=4, y=3), request=LabelRequest(),
     )  # fmt: skip
     assert label.LabelRun._fit_stages(asked, nbc_of(np.zeros((1, 2)))) == 7
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,15 +71,15 @@ class Job:
         name = f"tokens/{reading.name}/{chunk.number}"
         held = self.store.load(name)
         if self.store.resumed and not _hangs_together(held):
-            raise damaged(f"{name}.npy", "its numbers contradict each other")
+            raise damaged(f"{name}.npz", "its numbers contradict each other")
         return Tokens(held["terms"], held["ids"], held["ends"], held["solo"])
 
     def term_counts(self, chunk: Chunk, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
         """Packed terms of a chunk whose hash falls into these parts, and their document frequencies in it."""
         name = f"tokens/{reading.name}/{chunk.number}"
-        starts = self.store.read_slice(name, "starts", 0, 2 * (TERM_PARTS + 1)).reshape(2, -1)
-        terms = self.store.read_slice(name, "terms", *starts[0, [first, last]].tolist())
-        return terms, self.store.read_slice(name, "frequency", *starts[1, [first, last]].tolist())
+        held = self.store.load(name, "starts", "terms", "frequency")
+        (start, end), (first_term, end_term) = held["starts"].reshape(2, -1)[:, [first, last]].tolist()
+        return held["terms"][start:end], held["frequency"][first_term:end_term]
 
 
 def _hangs_together(held: Any) -> bool:
@@ -118,35 +118,12 @@ def make_tokens(chunk: Chunk, job: Job, reading: Reading) -> int:
     name = f"tokens/{reading.name}/{chunk.number}"
     if not job.store.has(name):
         return save_tokens(job.store, name, read_tokens(job.texts(chunk), reading))
-    return int(job.store.read_slice(name, "starts", 2 * TERM_PARTS + 1, 2 * TERM_PARTS + 2)[0])
+    return int(job.store.load(name, "starts")["starts"][-1])
 
 
-@dataclass
-class Facts:
-    """What the first pass tells of some blocks; ``+`` joins them, in any order."""
-
-    rows: dict[str, int] = field(default_factory=dict)
-    labels: Counter = field(default_factory=Counter)
-    bad: int = 0
-    sample: dict[str, list[tuple]] = field(default_factory=dict)
-
-    @classmethod
-    def from_json(cls, content: Any) -> Facts:
-        try:
-            sample = {
-                side: [(int(key), text, label) for key, text, label in rows] for side, rows in content["sample"].items()
-            }
-            return cls(content["rows"], Counter(content["labels"]), content["bad"], sample)
-        except (TypeError, ValueError, KeyError, AttributeError) as error:
-            raise damaged("facts", error) from None
-
-    def __add__(self, other: Facts) -> Facts:
-        return Facts(
-            dict(Counter(self.rows) + Counter(other.rows)),
-            self.labels + other.labels,
-            self.bad + other.bad,
-            {side: [*self.sample.get(side, ()), *other.sample.get(side, ())] for side in ("source", "target")},
-        )
+# Facts of the first pass about some chunks: rows of each side, documents of each label, bad rows, and the documents
+# that were drawn for the sample, as [side, hash, text, label]. Their sum does not depend on the order.
+Facts = tuple[Counter, Counter, int, list]
 
 
 def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str, int]) -> Facts:
@@ -156,33 +133,28 @@ def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str
     """
     done = f"facts/{chunk.number}"
     if job.store.has(done) and all(job.store.has(f"tokens/{reading.name}/{chunk.number}") for reading in readings):
-        return Facts.from_json(unpack(job.store.load(done)["facts"]))
+        try:
+            counts, labels, bad, sample = unpack(job.store.load(done, "facts")["facts"])
+            return Counter(counts), Counter(labels), int(bad), [[side, int(key), *row] for side, key, *row in sample]
+        except (TypeError, ValueError) as error:
+            raise damaged("facts", error) from None
     rows = job.read(chunk)
     columns = job.columns[chunk.side]
-    texts = rows.texts(columns.text)
-    labels = rows.labels(columns.label)
+    texts, given = rows.texts(columns.text), rows.labels(columns.label)
     keys = content_keys(texts)
     drawn = np.flatnonzero(keys < np.uint64(limits[chunk.side]))
-    facts = Facts(
-        rows={chunk.side: len(texts)},
-        labels=Counter(label for label in labels if label is not None),
-        bad=len(rows.bad),
-        sample={chunk.side: [(int(keys[i]), texts[i], labels[i]) for i in drawn]},
-    )
+    counts, labels = Counter({chunk.side: len(texts)}), Counter(label for label in given if label is not None)
+    sample = [[chunk.side, int(keys[i]), texts[i], given[i]] for i in drawn.tolist()]
+    facts = counts, labels, len(rows.bad), sample
     for reading in readings:
         save_tokens(job.store, f"tokens/{reading.name}/{chunk.number}", read_tokens(texts, reading))
     if columns.label:
-        job.store.save(f"labels/{chunk.number}", _pack_labels(labels))
+        place = {name: code for code, name in enumerate(sorted(labels))}
+        codes = np.array([place.get(label, -1) for label in given], dtype=np.int32)
+        job.store.save(f"labels/{chunk.number}", {"names": pack(list(place)), "codes": codes})
     chosen = {"drawn": drawn, "keys": keys[drawn], "empty": np.flatnonzero(without_text(texts))}
-    job.store.save(done, {"facts": pack(vars(facts)), "bad": pack(rows.bad), **chosen})
+    job.store.save(done, {"facts": pack(facts), "bad": pack(rows.bad), **chosen})
     return facts
-
-
-def _pack_labels(labels: list[str | None]) -> dict[str, np.ndarray]:
-    names = sorted({label for label in labels if label is not None})
-    place: dict[str | None, int] = {name: code for code, name in enumerate(names)}
-    codes = np.array([place.get(label, -1) for label in labels], dtype=np.int32)
-    return {"names": pack(names), "codes": codes}
 
 
 def load_codes(store: Store, chunk: Chunk, classes: np.ndarray) -> np.ndarray:
@@ -190,14 +162,3 @@ def load_codes(store: Store, chunk: Chunk, classes: np.ndarray) -> np.ndarray:
     names = unpack(held["names"])
     place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)
     return place[held["codes"]]
-
-
-def trim_sample(drawn: list[tuple], size: int) -> tuple[list[str], list[Any]]:
-    """Texts and labels of the ``size`` documents with the smallest hashes."""
-    kept = sorted(drawn, key=lambda row: (row[0], row[1], row[2] or ""))[:size]
-    return [row[1] for row in kept], [row[2] for row in kept]
-
-
-def sample_limit(rows: int, size: int) -> int:
-    """Hashes below this are drawn: somewhat more than ``size`` of ``rows``."""
-    return min(2**64 - 1, int(2**64 * min(1.0, (1.3 * size + 100) / max(rows, 1))))

@@ -255,7 +255,7 @@ class LabelRun(Run[LabelRequest]):
         sizes = f"{len(self.source_sample[0]):,} source and {len(self.target_sample):,} target documents"
         self.notes.append(f"Expected accuracy, new groups and class shares rest on a sample of {sizes}.")
         samples = read_opinions(model, blocks)[0], self.source_sample, self.target_sample
-        n_labelled = sum(self.facts.labels.values())
+        n_labelled = sum(self.labels.values())
         return fit_stages(model, *samples, self.candidates, self.request.reading(), n_labelled)
 
     def _classifiers(self, trust: Trust, *, compare: bool) -> SampleClassifiers | None:
@@ -303,10 +303,10 @@ class LabelRun(Run[LabelRequest]):
             target_documents=self.n_target,
             without_text=self.n_target - int(per_class.sum()),
             needs_review=sum(reviewed for _, reviewed in written),
-            bad_rows=self.facts.bad,
+            bad_rows=self.bad_rows,
             mean_confidence=round(float(counts @ np.arange(STEPS + 1)) / STEPS / max(1, counts.sum()), 4),
             expected_accuracy=trust.expected,
-            class_shares=with_source(shares, self.facts.labels.elements()),
+            class_shares=with_source(shares, self.labels.elements()),
             novel=self.novel,
             warnings=trust.warnings,
             terms=max((view.n_columns for view in self.views.values()), default=0),

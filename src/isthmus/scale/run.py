@@ -6,10 +6,9 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,8 +17,9 @@ from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import Block, choose_columns, cut_shard, find_shards, read_block
 from isthmus.exceptions import DataError
+from isthmus.features.blocks import add_tuples
 from isthmus.request import BLOCK_ROWS, Request
-from isthmus.scale.chunks import Chunk, Facts, Job, by_shard, sample_limit, survey, trim_sample
+from isthmus.scale.chunks import Chunk, Facts, Job, by_shard, survey
 from isthmus.scale.output import Output, check_places, open_work
 from isthmus.scale.reading import Reading, choose_reading
 from isthmus.scale.settings import Paths, check_request, make_plan, start_engine
@@ -60,19 +60,16 @@ def running(
         shutil.rmtree(work, ignore_errors=True)
 
 
-@dataclass(frozen=True)
-class _File:
-    """A file to be cut; its bytes stand for rows in the progress."""
+class _File(NamedTuple):
+    """A file to be cut; its bytes are the rows in the progress."""
 
     path: str
     rows: int
-    block_rows: int
     unpacked: str
-    limit: int | None
 
 
-def _cut(file: _File) -> list[Block]:
-    return cut_shard(file.path, file.block_rows, file.unpacked, file.limit)
+def _cut(file: _File, block_rows: int, limit: int | None) -> list[Block]:
+    return cut_shard(file.path, block_rows, file.unpacked, limit)
 
 
 class Run(Generic[Asked]):
@@ -93,30 +90,20 @@ class Run(Generic[Asked]):
         return self.request.force or self.request.resume
 
     def look(self) -> Reading:
-        """Cut the files, find their columns, and tell how their texts are best read."""
-        self._cut()
-        self._choose_columns()
-        return choose_reading(self._heads(), analyzer=self.request.analyzer, language=self.request.language)
-
-    def _cut(self) -> None:
+        """Cut the files, find their columns, and choose how their texts are read."""
         folder = Path(self.output.work) / "unpacked"
         folder.mkdir(exist_ok=True)
-        rows, limit = self.request.block_rows or BLOCK_ROWS, given_limit()
+        how = self.request.block_rows or BLOCK_ROWS, given_limit()
         chunks: dict[str, list[Chunk]] = {}
         number = 0
         for side, paths in self.paths.items():
-            files = [
-                _File(path, os.path.getsize(path), rows, str(folder / f"{side}-{i}"), limit)
-                for i, path in enumerate(paths)
-            ]
-            blocks = list(chain.from_iterable(self.engine.map(_cut, files, phase=f"looking at the {side}")))
+            files = [_File(path, os.path.getsize(path), str(folder / f"{side}-{i}")) for i, path in enumerate(paths)]
+            blocks = list(chain.from_iterable(self.engine.map(_cut, files, *how, phase=f"looking at the {side}")))
             if not blocks:
                 raise DataError(f"The {side} holds no rows; check its files.", code="empty-file")
             chunks[side] = [Chunk(block, side, number + i) for i, block in enumerate(blocks)]
             number += len(blocks)
         self.source, self.target = chunks["source"], chunks["target"]
-
-    def _choose_columns(self) -> None:
         asked = self.request
         source, target = ([chunk.block for chunk in chunks] for chunks in (self.source, self.target))
         columns = {
@@ -125,9 +112,7 @@ class Run(Generic[Asked]):
         }
         self.notes += [*columns["source"].notes, *columns["target"].notes]
         self.job = Job(self.store, columns, self.set_aside)
-
-    def _heads(self) -> list[str]:
-        """The first texts of some files of both sides: the same whatever the size of blocks."""
+        # The first texts of some files of both sides: the same for every size of chunks.
         texts: list[str] = []
         for chunks in (self.source, self.target):
             shards = list(by_shard(chunks).values())
@@ -138,22 +123,25 @@ class Run(Generic[Asked]):
                     if len(first) >= _HEAD_ROWS:
                         break
                 texts += first[:_HEAD_ROWS]
-        return texts
+        return choose_reading(texts, analyzer=asked.analyzer, language=asked.language)
 
     def survey(self, readings: Sequence[Reading]) -> None:
         """Read everything once: what there is, the sample, and terms for these readings."""
         size = self.request.sample
-        limits = {
-            side: sample_limit(sum(chunk.rows for chunk in chunks), size)
-            for side, chunks in (("source", self.source), ("target", self.target))
-        }
-        facts: Facts = self.engine.sum(survey, self.chunks, self.job, readings, limits, phase="reading")
-        self.facts = facts
-        self.n_source, self.n_target = facts.rows.get("source", 0), facts.rows.get("target", 0)
-        names = sorted(facts.labels)
-        labelled = [row for row in facts.sample["source"] if row[2] is not None]
-        self.source_sample = trim_sample(labelled, size)
-        self.target_sample = trim_sample(facts.sample["target"], size)[0]
+        limits: dict[str, int] = {}
+        for side, chunks in (("source", self.source), ("target", self.target)):
+            # Hashes below the limit are drawn: somewhat more than ``size`` documents.
+            share = (1.3 * size + 100) / max(1, sum(chunk.rows for chunk in chunks))
+            limits[side] = min(2**64 - 1, int(2**64 * min(1.0, share)))
+        arguments = self.job, readings, limits
+        facts: Facts = self.engine.sum(survey, self.chunks, *arguments, phase="reading", add=add_tuples)
+        rows, self.labels, self.bad_rows, sample = facts
+        self.n_source, self.n_target = rows["source"], rows["target"]
+        names = sorted(self.labels)
+        drawn = sorted(sample, key=lambda row: (row[1], row[2], row[3] or ""))  # the smallest hashes come first
+        labelled = [row for row in drawn if row[0] == "source" and row[3] is not None][:size]
+        self.source_sample = [row[2] for row in labelled], [row[3] for row in labelled]
+        self.target_sample = [row[2] for row in drawn if row[0] == "target"][:size]
         if not self.n_target:
             raise DataError("The target has no rows that can be read.", code="no-target")
         if len(names) < 2:

@@ -3,52 +3,68 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import uuid
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from isthmus.exceptions import DataError
 
+# Errors of numpy and zipfile about a file that a run cannot have written; a header may name an array of any size.
+_UNREADABLE = (
+    OSError,
+    ValueError,
+    TypeError,
+    KeyError,
+    AttributeError,
+    EOFError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
 
 class MemoryStore:
-    """Arrays by name, in this process."""
+    """Arrays by name, in the memory of this process."""
 
     resumed = False
 
     def __init__(self) -> None:
-        self._held: dict[str, dict[str, np.ndarray]] = {}
+        self._stored: dict[str, dict[str, np.ndarray]] = {}
 
     def has(self, name: str) -> bool:
-        return name in self._held
+        return name in self._stored
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
-        self._held[name] = dict(arrays)
+        self._stored[name] = dict(arrays)
 
-    def load(self, name: str) -> Mapping[str, np.ndarray]:
-        return self._held[name]
-
-    def read_slice(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
-        return self._held[name][key][start:stop]
+    def load(self, name: str, *keys: str) -> Mapping[str, np.ndarray]:
+        """Return the arrays with these keys, or all of them."""
+        return self._stored[name]
 
     def drop(self, folder: str) -> None:
-        """Forget everything whose name begins with this folder."""
-        for name in [name for name in self._held if name.startswith(folder + "/")]:
-            del self._held[name]
+        """Remove all arrays whose name begins with this folder."""
+        for name in [name for name in self._stored if name.startswith(folder + "/")]:
+            del self._stored[name]
 
 
 class FolderStore:
-    """Arrays by name, a file each, whole or not at all: a worker may be killed at any moment.
+    """Arrays by name, one npz file each, which appears only when it is complete: a worker may be killed at any moment.
 
-    A file holds the names of its arrays, then each in numpy's format, so that a slice of one can be read. Nothing is
-    ever unpickled; a damaged or foreign file is refused. ``resumed``: files of a stopped run may lie there, so what is
-    read is looked at before loops run over it.
+    Nothing is unpickled; a damaged file is refused.
+
+    Parameters
+    ----------
+    folder : path
+    resumed : bool
+        Whether the folder may hold files of a stopped run. Their numbers are checked before compiled loops read them.
     """
 
     def __init__(self, folder: str | Path, resumed: bool = False):
@@ -56,67 +72,25 @@ class FolderStore:
         self.resumed = resumed
 
     def path(self, name: str) -> Path:
-        return Path(self.folder, name + ".npy")
+        return Path(self.folder, name + ".npz")
 
     def has(self, name: str) -> bool:
         return self.path(name).is_file()
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         with whole_file(self.path(name)) as part, open(part, "wb") as out:
-            write_arrays(out, arrays)
+            np.savez(out, **arrays)
 
-    def load(self, name: str) -> Mapping[str, np.ndarray]:
-        with self._open(name) as (file, size):
-            names = _read_array(file, *_read_header(file, size)).tolist()
-            return {str(key): _read_array(file, *_read_header(file, size)) for key in names}
-
-    def read_slice(self, name: str, key: str, start: int, stop: int) -> np.ndarray:
-        """Elements ``start`` to ``stop`` of one array that has one dimension."""
-        with self._open(name) as (file, size):
-            names = _read_array(file, *_read_header(file, size)).tolist()
-            for _ in range(names.index(key)):
-                dtype, shape = _read_header(file, size)
-                file.seek(math.prod(shape) * dtype.itemsize, os.SEEK_CUR)
-            dtype, (length,) = _read_header(file, size)
-            if not 0 <= start <= stop <= length:
-                raise ValueError(f"{key} has {length} elements, {start} to {stop} were asked for")
-            file.seek(start * dtype.itemsize, os.SEEK_CUR)
-            return _read_array(file, dtype, (stop - start,))
-
-    @contextmanager
-    def _open(self, name: str) -> Iterator[tuple[Any, int]]:
+    def load(self, name: str, *keys: str) -> Mapping[str, np.ndarray]:
+        """Return the arrays with these keys, or all of them."""
         try:
-            with open(self.path(name), "rb") as file:
-                yield file, os.fstat(file.fileno()).st_size
-        except (OSError, ValueError, TypeError) as error:
-            raise damaged(f"{name}.npy", error) from None
+            with open(self.path(name), "rb") as file, np.load(file, allow_pickle=False) as stored:
+                return {key: stored[key].view() for key in keys or stored.files}  # a part that is no array has no view
+        except _UNREADABLE as error:
+            raise damaged(f"{name}.npz", error) from None
 
     def drop(self, folder: str) -> None:
         shutil.rmtree(Path(self.folder, folder), ignore_errors=True)
-
-
-def write_arrays(out: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """Names of arrays and the arrays themselves, one behind the other."""
-    for array in (np.array(list(arrays)), *arrays.values()):
-        np.lib.format.write_array(out, np.ascontiguousarray(array), version=(1, 0), allow_pickle=False)
-
-
-def _read_header(file: Any, size: int) -> tuple[np.dtype, tuple[int, ...]]:
-    """Type and shape of the array that begins here, checked against the file's size."""
-    if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("written by another program")
-    shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.hasobject or fortran:
-        raise ValueError("written by another program")
-    if any(length < 0 for length in shape) or file.tell() + math.prod(shape) * dtype.itemsize > size:
-        raise ValueError("cut short")
-    return dtype, shape
-
-
-def _read_array(file: Any, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.empty(shape, dtype)
-    file.readinto(array.reshape(-1).view(np.uint8))
-    return array
 
 
 def damaged(name: str, why: Any) -> DataError:

@@ -227,7 +227,7 @@ def load_rows(chunk: Chunk, job: Job, name: str, n_columns: int) -> RowBlock:
     held = job.store.load(place)
     rows = RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))
     if job.store.resumed and not _hangs_together(rows):
-        raise damaged(f"{place}.npy", "its numbers contradict each other")
+        raise damaged(f"{place}.npz", "its numbers contradict each other")
     return rows
 
 
