@@ -262,20 +262,18 @@ def test_two_runs_on_one_output(corpus, tmp_path, monkeypatch):
 
 
 def test_a_full_disk_is_one_sentence_and_the_run_goes_on(corpus, tmp_path, monkeypatch):
-    import isthmus.scale.store as store
+    real = np.savez
 
-    real = store.write_arrays
-
-    def full(out, arrays):
+    def full(out, **arrays):
         if "steps" in arrays:
             out.write(b"half")
             raise OSError(28, "No space left on device")
-        real(out, arrays)
+        real(out, **arrays)
 
     settings = {"method": "nbc", "block_rows": 200, **FAST}
     arguments = (corpus / "source.csv", corpus / "target" / "a.csv", tmp_path / "out.csv")
     with monkeypatch.context() as patch:
-        patch.setattr(store, "write_arrays", full)
+        patch.setattr(np, "savez", full)
         with pytest.raises(DataError, match=r"No space left on device.*resume=True") as error:
             label_files(*arguments, **settings)
     assert error.value.code == "file-trouble"

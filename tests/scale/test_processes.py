@@ -19,9 +19,9 @@ from isthmus.request import LabelRequest
 from isthmus.scale import label_files, settings
 from isthmus.scale.engine import LocalEngine
 from isthmus.scale.processes import ProcessEngine
-from isthmus.scale.views import _PartGroup
+from isthmus.scale.views import PartGroup
 
-GROUPS = [_PartGroup(first=place, last=place + 1, rows=10 * place) for place in range(9)]
+GROUPS = [PartGroup(first=place, last=place + 1, rows=10 * place) for place in range(9)]
 
 
 def chunk(function, *args):

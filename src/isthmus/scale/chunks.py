@@ -1,4 +1,4 @@
-"""The first pass: read a block's rows, tell what is in them, keep their terms; and what all passes know of a run."""
+"""Read chunks for the first time: count rows and labels, draw the sample and store the terms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from isthmus.scale.store import Store, damaged, pack, unpack
 
 @dataclass(frozen=True)
 class Chunk:
-    """A block with the side it is on."""
+    """A block of a file, with its side and its number."""
 
     block: Block
     side: str  # "source" or "target"
@@ -36,6 +36,7 @@ class Chunk:
 
 
 def by_shard(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
+    """Return the chunks of each file, by its path."""
     found: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         found.setdefault(chunk.block.shard.path, []).append(chunk)
@@ -44,14 +45,14 @@ def by_shard(chunks: Iterable[Chunk]) -> dict[str, list[Chunk]]:
 
 @dataclass
 class Job:
-    """What every pass must know. Small: it travels."""
+    """Store and columns of a run. Every pass sends it to the workers, so it is small."""
 
     store: Store
     columns: dict[str, ColumnRoles]
     set_aside: bool = False
 
     def read(self, chunk: Chunk) -> Rows:
-        """The rows of a chunk; a bad one stops the run unless bad ones are set aside."""
+        """Return the rows of a chunk; a bad row stops the run unless bad rows are set aside."""
         rows = read_block(chunk.block)
         if rows.bad and not self.set_aside:
             first = rows.bad[0]
@@ -66,7 +67,7 @@ class Job:
         return self.read(chunk).texts(self.columns[chunk.side].text)
 
     def tokens(self, chunk: Chunk, reading: Reading) -> Tokens:
-        """Terms of a chunk; made again where they were not kept."""
+        """Return the terms of a chunk; read them if they are not stored."""
         make_tokens(chunk, self, reading)
         name = f"tokens/{reading.name}/{chunk.number}"
         held = self.store.load(name)
@@ -75,7 +76,7 @@ class Job:
         return Tokens(held["terms"], held["ids"], held["ends"], held["solo"])
 
     def term_counts(self, chunk: Chunk, reading: Reading, first: int, last: int) -> tuple[np.ndarray, np.ndarray]:
-        """Packed terms of a chunk whose hash falls into these parts, and their document frequencies in it."""
+        """Return the packed terms of a chunk in these parts of the hashes, and their document frequencies."""
         name = f"tokens/{reading.name}/{chunk.number}"
         held = self.store.load(name, "starts", "terms", "frequency")
         (start, end), (first_term, end_term) = held["starts"].reshape(2, -1)[:, [first, last]].tolist()
@@ -83,18 +84,18 @@ class Job:
 
 
 def _hangs_together(held: Any) -> bool:
-    """Whether every number of a term names one: compiled loops stay within their tables."""
+    """Return whether every number of a term is valid, so that compiled loops stay within their tables."""
     ids, ends, n_terms = held["ids"], held["ends"], int(np.count_nonzero(held["terms"] == ord("\n")))
     inside = not np.any((ids < 0) | (ids >= n_terms))
     ordered = np.all(np.diff(ends, prepend=0) >= 0) and (len(ends) == 0 or ends[-1] == len(ids))
     return bool(inside and ordered and len(held["solo"]) in (0, len(ids)))
 
 
-TERM_PARTS = 64  # by a hash of the term; a part of all chunks together is merged at once
+TERM_PARTS = 64  # parts of the terms by their hash; each part of all chunks is merged at once
 
 
 def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
-    """Keep the terms of a chunk, those of each part together; number of different ones."""
+    """Store the terms of a chunk, sorted by part, and return the number of distinct terms."""
     starts = packed_starts(tokens.terms)
     part = hash_parts(tokens.terms, len(starts) - 1, TERM_PARTS)
     order = np.argsort(part, kind="stable")
@@ -115,6 +116,7 @@ def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
 
 
 def make_tokens(chunk: Chunk, job: Job, reading: Reading) -> int:
+    """Store the terms of a chunk unless they are stored, and return the number of distinct terms."""
     name = f"tokens/{reading.name}/{chunk.number}"
     if not job.store.has(name):
         return save_tokens(job.store, name, read_tokens(job.texts(chunk), reading))
@@ -127,7 +129,7 @@ Facts = tuple[Counter, Counter, int, list]
 
 
 def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str, int]) -> Facts:
-    """Read a chunk, keep its terms and labels, and draw its part of the sample.
+    """Read a chunk, store its terms and labels, and draw its part of the sample.
 
     A document is drawn if the hash of its text lies below the limit of its side.
     """
@@ -158,6 +160,7 @@ def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str
 
 
 def load_codes(store: Store, chunk: Chunk, classes: np.ndarray) -> np.ndarray:
+    """Return the class of each document of a chunk, -1 for none."""
     held = store.load(f"labels/{chunk.number}")
     names = unpack(held["names"])
     place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)

@@ -1,4 +1,4 @@
-"""Where passes over blocks run: in this process, or on a dask cluster. The functions that they run are the same."""
+"""Run passes over chunks in this process or on a dask cluster, with the same functions."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus.exceptions import DataError, IsthmusError
 
-_TASKS = 6  # groups of blocks a worker gets per pass: few enough tables travel, enough to share the load
-_LOOK_AGAIN = 2.0  # seconds after which the state of futures is read anew: the client can lose the notice of one
+_TASKS = 6  # groups of chunks per worker and pass: few sums are sent, and the load is balanced
+_LOOK_AGAIN = 2.0  # seconds after which the state of futures is read again: the client can miss a notice
 
 
 class HasRows(Protocol):
@@ -26,7 +26,7 @@ class HasRows(Protocol):
 
 
 class Meter:
-    """Progress of a pass in rows, with rows per second."""
+    """Report the progress of a pass in rows, with rows per second."""
 
     def __init__(self, phase: str, chunks: Sequence[HasRows]):
         self.phase, self.done, self.began = phase, 0, time.monotonic()
@@ -40,18 +40,18 @@ class Meter:
 
 
 class LocalEngine:
-    """One block after another in this process."""
+    """Run one chunk after another in this process."""
 
     workers = 1
 
     def map(self, function: Callable, chunks: Sequence[HasRows], *args: Any, phase: str) -> list:
-        """``function(chunk, *args)`` of every chunk, in order."""
+        """Return ``function(chunk, *args)`` of all chunks, in order."""
         return self._run(function, chunks, args, None, phase)
 
     def sum(
         self, function: Callable, chunks: Sequence[HasRows], *args: Any, phase: str, add: Callable = operator.add
     ) -> Any:
-        """``function(chunk, *args)`` of every chunk, added up. ``add`` must not depend on the order."""
+        """Return the sum of ``function(chunk, *args)`` of all chunks. ``add`` must not depend on the order."""
         return reduce(add, self._run(function, chunks, args, add, phase))
 
     def close(self) -> None:
@@ -72,10 +72,10 @@ class LocalEngine:
 
 
 class DaskEngine(LocalEngine):
-    """The same passes on the workers of a dask cluster; ``owned`` is closed at the end.
+    """Run passes on the workers of a dask cluster; ``owned`` is closed at the end.
 
-    Workers read shards and write their blocks' files; only sums travel. Arguments of a pass are a task of their own, so
-    that the scheduler makes them again if the worker that holds them dies.
+    Workers read the input and write the files of their chunks; only sums are sent. The arguments of a pass are a task
+    of their own, so that the scheduler computes them again if the worker that holds them dies.
     """
 
     def __init__(self, client: Any, owned: Sequence[Any] = ()):
@@ -97,7 +97,7 @@ class DaskEngine(LocalEngine):
     def _run(
         self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
-        """As :meth:`LocalEngine._run`; sums are added in a tree on the workers."""
+        """Run a pass as :meth:`LocalEngine._run`; sums are added in a tree on the workers."""
         groups = cut_groups(chunks, _TASKS * self.workers)
         meter = Meter(phase, chunks)
         dask = import_optional("dask", "A dask cluster", extra="scale")
@@ -115,7 +115,7 @@ class DaskEngine(LocalEngine):
         return join_groups(gathered, add)
 
     def _follow(self, left: dict[Any, int], meter: Meter) -> None:
-        """Wait until the futures in ``left`` are done, and count the rows of each."""
+        """Wait until all futures are done, and report the rows of each."""
         distributed = import_optional("distributed", "A dask cluster", extra="scale")
         while left:
             done = [future for future in left if future.done()]
@@ -131,7 +131,7 @@ class DaskEngine(LocalEngine):
 
 @contextmanager
 def _cluster_at_hand() -> Iterator[None]:
-    """What a lost cluster raises becomes one sentence."""
+    """Raise a DataError with one sentence if the cluster is lost."""
     distributed = import_optional("distributed", "A dask cluster", extra="scale")
     from concurrent.futures import CancelledError
 
@@ -184,7 +184,7 @@ def _add_noted(add: Callable, parts: Sequence[tuple[Any, list]]) -> tuple[Any, l
 
 
 def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = None) -> DaskEngine:
-    """One thread per process; workers that die are restarted."""
+    """Start a cluster on this machine with one thread per process; workers that die are restarted."""
     dask = import_optional("dask", "engine='dask'", extra="scale")
     distributed = import_optional("distributed", "engine='dask'", extra="scale")
     # A worker that is killed is no reason to give up a task: only a task that kills every worker is.
@@ -203,7 +203,7 @@ def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = N
 
 
 def connect(address: str, tls: dict[str, str] | None = None, timeout: float = 20.0) -> DaskEngine:
-    """A cluster that somebody else runs; ``tls`` has the fields of ``distributed.Security``."""
+    """Connect to a running scheduler; ``tls`` has the fields of ``distributed.Security``."""
     distributed = import_optional("distributed", "scheduler=ADDRESS", extra="scale")
     security = distributed.Security(require_encryption=True, **tls) if tls else None
     try:

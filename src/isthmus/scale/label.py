@@ -315,7 +315,10 @@ class LabelRun(Run[LabelRequest]):
             notes=self.notes,
         )
         if not self.output.is_file:
-            write_json(Path(self.output.place) / MANIFEST, manifest(result))
+            # The manifest is written last, so that it is there only when all output files are.
+            row = {name: value for name, value in asdict(result).items() if name not in ("files", "notes", "classes")}
+            content = {"command": "isthmus label", "version": __version__, **row, "files": result.files}
+            write_json(Path(self.output.place) / MANIFEST, content)
         return result
 
     def write_bad_rows(self, path: Path) -> None:
@@ -324,12 +327,6 @@ class LabelRun(Run[LabelRequest]):
             for chunk in self.chunks:
                 for row in unpack(self.store.load(f"facts/{chunk.number}")["bad"]):
                     out.write(json.dumps(row, ensure_ascii=False) + "\n")
-
-
-def manifest(result: LargeResult) -> dict[str, Any]:
-    """What stands beside the output files; written last, so that it is there only when they all are."""
-    row = {name: value for name, value in asdict(result).items() if name not in ("files", "notes", "classes")}
-    return {"command": "isthmus label", "version": __version__, **row, "files": result.files}
 
 
 # -- the last passes ---------------------------------------------------------------------------------------------------

@@ -100,7 +100,13 @@ def write_part(output: Output, chunk: Chunk, rows: Rows, added: Mapping[str, lis
 def assemble(output: Output, chunks: Sequence[Chunk], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
     """Join the parts to one file, or one for each input file; a row of the manifest for each."""
     if output.is_file:
-        _check_same_columns(output, chunks)
+        n_sets = len({chunk.block.shard.columns for chunk in chunks})
+        if n_sets > 1 and output.kind_of(chunks[0]) != "jsonl":
+            raise DataError(
+                f"The target's files have {n_sets} different sets of columns, which one file cannot hold; name a "
+                "folder for the output.",
+                code="length-mismatch",
+            )
         place = Path(output.place)
         return [{"output": str(place), **_join(output, place, chunks, added, force)}]
     Path(output.place).mkdir(parents=True, exist_ok=True)
@@ -124,16 +130,6 @@ def output_names(paths: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _check_same_columns(output: Output, chunks: Sequence[Chunk]) -> None:
-    columns = {chunk.block.shard.columns for chunk in chunks}
-    if len(columns) > 1 and output.kind_of(chunks[0]) != "jsonl":
-        raise DataError(
-            f"The target's files have {len(columns)} different sets of columns, which one file cannot hold; name a "
-            "folder for the output.",
-            code="length-mismatch",
-        )
-
-
 def _join(output: Output, place: Path, chunks: Sequence[Chunk], added: Sequence[str], force: bool) -> dict[str, Any]:
     kind = output.kind_of(chunks[0])
     guard = FormulaEscaper(output.spreadsheet_safe)
@@ -151,12 +147,8 @@ def _join(output: Output, place: Path, chunks: Sequence[Chunk], added: Sequence[
                         shutil.copyfileobj(part, out, 1 << 20)
         except OSError as error:
             raise trouble(place, error) from None
-    return {"sha256": file_digest(place), "guarded": guard.count}
-
-
-def file_digest(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    with open(place, "rb") as file:
+        return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "guarded": guard.count}
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -185,7 +177,9 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
         raise DataError(f"{place!r} exists; give another name, or force=True to replace it.", code="output-exists")
     if not names_file(place) and path.is_dir() and not finished and not work.is_dir() and any(path.iterdir()):
         raise DataError(f"The folder {place!r} is not empty; give an empty or a new one.", code="output-exists")
-    held = _held_plan(work)
+    held: dict[str, Any] | None = None
+    with suppress(OSError, ValueError):
+        held = json.loads((work / "plan.json").read_text(encoding="utf-8"))
     if held is not None and not resume and not force:
         raise DataError(
             f"A stopped run lies in {str(work)!r}; resume=True continues it, force=True starts again.", code="other-run"
@@ -212,13 +206,6 @@ def _difference(name: str, before: Any, now: Any) -> str:
     if not isinstance(before, dict) or not isinstance(now, dict):
         return name
     return f"{name} ({', '.join(key for key in now if before.get(key) != now[key])})"
-
-
-def _held_plan(work: Path) -> dict[str, Any] | None:
-    try:
-        return json.loads((work / "plan.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
 
 
 def _take(work: Path) -> None:

@@ -1,4 +1,4 @@
-"""A run over files larger than memory: its folder, its blocks, and what both labelling and grouping do with them."""
+"""Run over files larger than memory: the folder, the chunks and the passes that labels and clusters share."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 
 from isthmus._utils import warn
+from isthmus._validation import check_seed
 from isthmus.corpus.guess import check_label_kind
 from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import Block, choose_columns, cut_shard, find_shards, read_block
-from isthmus.exceptions import DataError
+from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import add_tuples
 from isthmus.request import BLOCK_ROWS, Request
 from isthmus.scale.chunks import Chunk, Facts, Job, by_shard, survey
 from isthmus.scale.output import Output, check_places, open_work
 from isthmus.scale.reading import Reading, choose_reading
-from isthmus.scale.settings import Paths, check_request, make_plan, start_engine
+from isthmus.scale.settings import Paths, make_plan, start_engine
 from isthmus.scale.store import FolderStore, MemoryStore, Store
 from isthmus.scale.views import View, build_view, make_rows
 
-_HEAD_SHARDS, _HEAD_ROWS = 10, 300  # what the language is told from
+_HEAD_SHARDS, _HEAD_ROWS = 10, 300  # files, and rows of each, from which the language is identified
 Files = str | os.PathLike | Sequence[str | os.PathLike]
 Asked = TypeVar("Asked", bound=Request)
 AnyRun = TypeVar("AnyRun", bound="Run[Any]")
@@ -43,8 +44,20 @@ def running(
     tls: Mapping[str, str] | None = None,
     keep_work: bool = False,
 ) -> Iterator[AnyRun]:
-    """A run with its folder and its engine; the folder goes when all went well."""
-    check_request(request)
+    """Yield a run with its folder and its engine; remove the folder after a run without errors.
+
+    Parameters
+    ----------
+    kind : type
+        Class of the run.
+    request : Request
+    sources, target : path or sequence of paths
+    client, tls, keep_work
+        As for :func:`isthmus.scale.label_files`.
+    """
+    check_seed(request.seed)
+    if request.analyzer == "chars":
+        raise UsageError("analyzer='chars'; large inputs are read as words, bigrams or trigrams, or auto.")
     paths = {"source": find_shards(sources), "target": find_shards(target)}
     check_places(request.output, (*paths["source"], *paths["target"]))
     work = open_work(request.output, make_plan(request, paths), resume=request.resume, force=request.force)
@@ -73,8 +86,10 @@ def _cut(file: _File, block_rows: int, limit: int | None) -> list[Block]:
 
 
 class Run(Generic[Asked]):
-    set_aside = False  # rows that cannot be read
-    any_groups = True  # whether labels may be anything, not classes alone
+    """The chunks of both sides, with the engine and the store of the run."""
+
+    set_aside = False  # whether rows that cannot be read are skipped
+    any_groups = True  # whether labels may be of any kind, not only classes
 
     def __init__(self, engine: Any, request: Asked, output: Output, store: Store, paths: Paths):
         self.engine, self.request, self.output, self.store, self.paths = engine, request, output, store, paths
@@ -126,7 +141,7 @@ class Run(Generic[Asked]):
         return choose_reading(texts, analyzer=asked.analyzer, language=asked.language)
 
     def survey(self, readings: Sequence[Reading]) -> None:
-        """Read everything once: what there is, the sample, and terms for these readings."""
+        """Read all chunks once: count rows and labels, draw the sample, and store the terms of these readings."""
         size = self.request.sample
         limits: dict[str, int] = {}
         for side, chunks in (("source", self.source), ("target", self.target)):
@@ -155,6 +170,7 @@ class Run(Generic[Asked]):
         self.classes = np.array(names, dtype=object)
 
     def view(self, reading: Reading) -> View:
+        """Return the vocabulary of a reading, with the rows of all chunks stored."""
         name = reading.name + ("-pairs" if reading.pairs else "")
         if name not in self.views:
             view = build_view(self.engine, self.job, self.chunks, reading, self.n_source + self.n_target)
@@ -164,5 +180,6 @@ class Run(Generic[Asked]):
         return self.views[name]
 
     def number(self, chunks: Sequence[Chunk], view: View) -> None:
+        """Store the rows of chunks over the vocabulary of a view."""
         self.engine.map(make_rows, chunks, self.job, view, self.classes, phase="numbering words")
         self.views[view.name] = view

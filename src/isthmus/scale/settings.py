@@ -1,4 +1,4 @@
-"""What a run in blocks was asked for: the options of its request, what it refuses, and which engine it takes."""
+"""Take the options of a run in chunks from its request, and start its engine."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from isthmus import __version__
-from isthmus._validation import check_seed
 from isthmus.exceptions import DataError, UsageError
 from isthmus.request import Option, Request
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.processes import ProcessEngine
 
-PARALLEL_BYTES = 32 * 2**20  # less is done by one process before another has started
+PARALLEL_BYTES = 32 * 2**20  # bytes of input below which one process ends before a second one has started
 Function = TypeVar("Function", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound=Request)
 Paths = Mapping[str, list[str]]  # of "source" and "target"
@@ -26,12 +25,12 @@ Paths = Mapping[str, list[str]]  # of "source" and "target"
 
 
 def block_options(kind: type[Request]) -> list[Option]:
-    """Options of a request that a run in blocks takes by name."""
+    """Return the options of a request that a run in chunks supports."""
     return [spec for spec in kind.options().values() if spec.blocks and not spec.command_only]
 
 
 def takes_options(kind: type[Request]) -> Callable[[Function], Function]:
-    """Show a function of ``**options`` with the options of a request: in its signature and among its parameters."""
+    """Add the options of a request to the signature and the docstring of a function that takes ``**options``."""
 
     def show(function: Function) -> Function:
         signature = inspect.signature(function)
@@ -61,21 +60,15 @@ def _describe(spec: Option) -> str:
 
 
 def block_request(kind: type[Kind], output: str | os.PathLike, spreadsheet_safe: bool, options: dict[str, Any]) -> Kind:
-    """The request of a function that :func:`takes_options`."""
+    """Return the request of a function with :func:`takes_options`; raise TypeError for an unknown option."""
     unknown = options.keys() - {spec.key for spec in block_options(kind)}
     if unknown:
         raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
     return kind.build({**options, "output": os.fspath(output), "exact": not spreadsheet_safe})
 
 
-def check_request(request: Request) -> None:
-    check_seed(request.seed)
-    if request.analyzer == "chars":
-        raise UsageError("analyzer='chars'; large inputs are read as words, bigrams or trigrams, or auto.")
-
-
 def make_plan(request: Request, paths: Paths) -> dict[str, Any]:
-    """What tells runs apart: options, version, and names, sizes and times of the inputs."""
+    """Return what distinguishes runs: options, version, and names, sizes and times of the inputs."""
     files: dict[str, list] = {}
     for side, names in paths.items():
         for path in names:
@@ -93,7 +86,7 @@ def make_plan(request: Request, paths: Paths) -> dict[str, Any]:
 def start_engine(
     request: Request, work: Path, paths: Paths, *, client: Any = None, tls: Mapping[str, str] | None = None
 ) -> LocalEngine:
-    """The engine of a run; ``client`` and ``tls`` are those of :func:`isthmus.scale.label_files`."""
+    """Start the engine of a run; ``client`` and ``tls`` are those of :func:`isthmus.scale.label_files`."""
     workers = request.workers
     if client is not None:
         return DaskEngine(client)

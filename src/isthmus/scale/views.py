@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -95,7 +95,9 @@ def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading,
     least = _least_documents(n_documents)
     most = reading.most_documents * n_documents
     found = engine.sum(make_tokens, chunks, job, reading, phase="reading words")
-    groups = _part_groups(min(TERM_PARTS, max(1 + found // _MERGED, 2 * engine.workers)), n_documents)
+    n_groups = min(TERM_PARTS, max(1 + found // _MERGED, 2 * engine.workers))
+    cuts = pairwise(TERM_PARTS * i // n_groups for i in range(n_groups + 1))
+    groups = [PartGroup(a, b, n_documents * b // TERM_PARTS - n_documents * a // TERM_PARTS) for a, b in cuts]
     merged = engine.map(_merge_terms, groups, job, chunks, reading, least, most, phase="counting words")
     found_terms = unpack_texts(np.concatenate([packed for packed, _ in merged]))
     if not found_terms:
@@ -116,23 +118,16 @@ def _least_documents(n_documents: int) -> int:
     return 1 if n_documents < 200 else 2 if n_documents < 1_000 else 3
 
 
-@dataclass(frozen=True)
-class _PartGroup:
-    """Parts that are merged at once; its share of the documents stands for it in the progress."""
+class PartGroup(NamedTuple):
+    """Parts that are merged at once; ``rows`` is their share of the documents, for the progress."""
 
     first: int
     last: int
     rows: int
 
 
-def _part_groups(n_groups: int, n_documents: int) -> list[_PartGroup]:
-    cuts = [TERM_PARTS * i // n_groups for i in range(n_groups + 1)]
-    shares = [n_documents * cut // TERM_PARTS for cut in cuts]
-    return [_PartGroup(a, b, d - c) for (a, b), (c, d) in zip(pairwise(cuts), pairwise(shares), strict=True)]
-
-
 def _merge_terms(
-    group: _PartGroup, job: Job, chunks: Sequence[Chunk], reading: Reading, least: int, most: float
+    group: PartGroup, job: Job, chunks: Sequence[Chunk], reading: Reading, least: int, most: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Packed terms of some parts that are kept, and their document frequencies."""
     table, counts = TermTable(), np.zeros(0, dtype=np.int64)
