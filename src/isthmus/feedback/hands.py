@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 from scipy.special import logsumexp
 
+from isthmus._math.fitted import fitted
 from isthmus._math.rows import group_sums
 from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus._utils import plural
 
+# Fitted constants; ``choose/trust.json`` states their units and origin.
+ANNOTATORS = fitted("annotators")
 _STEPS = 100  # iterations at most
 _STILL = 1e-6  # largest change of a probability at convergence
 _CONFIDENCE = 0.9  # probability that an interval contains the true value
@@ -41,10 +44,10 @@ class HandSettings:
         Weight of a weighted answer relative to an answer of a person when a model learns.
     """
 
-    drawn_to_one: float = 10.0
-    prior_right: float = 7.0
-    prior_wrong: float = 3.0
-    worth: float = 1.0
+    drawn_to_one: float = ANNOTATORS["drawn_to_one"]
+    prior_right: float = ANNOTATORS["prior_right"]
+    prior_wrong: float = ANNOTATORS["prior_wrong"]
+    worth: float = ANNOTATORS["worth"]
 
 
 DEFAULTS = HandSettings()
