@@ -102,7 +102,7 @@ def label(
     --------
     isthmus.cluster : Groups instead of labels.
     isthmus.diagnose : Reports whether labels transfer, before any document is labelled.
-    isthmus.api.result.LabelResult : What comes back.
+    isthmus.api.result.LabelResult : The result.
 
     Examples
     --------

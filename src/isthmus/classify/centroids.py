@@ -1,4 +1,4 @@
-"""Class centroids that settle among rows without labels; rows are centred without being made dense."""
+"""Adapt class centroids to unlabelled rows; sparse rows are centred without being made dense."""
 
 from __future__ import annotations
 
@@ -14,7 +14,18 @@ _BLOCK = 4_096  # rows squared in one go
 
 @dataclass
 class CentredRows:
-    """Rows of length one, minus ``mean``, at length one again; kept as a product, so that sparse rows stay sparse."""
+    """Rows of length one, minus ``mean``, scaled to length one again.
+
+    The product form keeps sparse rows sparse.
+
+    Attributes
+    ----------
+    rows : ndarray or sparse matrix of shape (n_rows, n_features)
+        Rows of length one, not centred.
+    mean : ndarray of shape (n_features,)
+    scale : ndarray of shape (n_rows,)
+        Factor that gives each centred row length one; 0 for rows without a direction.
+    """
 
     rows: Any
     mean: np.ndarray
@@ -22,26 +33,57 @@ class CentredRows:
 
     @classmethod
     def about(cls, rows: Any, mean: np.ndarray | None = None) -> CentredRows:
+        """Centre rows about a mean.
+
+        Parameters
+        ----------
+        rows : ndarray or sparse matrix of shape (n_rows, n_features)
+        mean : ndarray of shape (n_features,), optional
+            The mean of the rows of length one if omitted.
+
+        Returns
+        -------
+        CentredRows
+        """
         rows = unit_rows(rows)
         if mean is None:
             mean = np.asarray(rows.mean(axis=0)).ravel()
         own = _squares(rows)
         squared = own - 2 * (rows @ mean) + mean @ mean
-        # A row equal to the mean has no direction; rounding must not give it one. A row of zeros has nothing to say.
+        # Rows equal to the mean and rows of zeros have no direction; rounding must not give them one.
         scale = np.where((squared > 1e-12) & (own > 0), 1 / np.sqrt(np.maximum(squared, 1e-12)), 0.0)
         return cls(rows, mean, scale)
 
     def dot(self, directions: np.ndarray) -> np.ndarray:
+        """Return the products of the centred rows with directions.
+
+        Parameters
+        ----------
+        directions : ndarray of shape (n_directions, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_directions)
+        """
         return self.scale[:, None] * (self.rows @ directions.T - self.mean @ directions.T)
 
     def sums(self, weights: np.ndarray) -> np.ndarray:
-        """Weighted sums of the rows, one per column of ``weights``."""
+        """Return weighted sums of the centred rows.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_rows, n_sums)
+
+        Returns
+        -------
+        ndarray of shape (n_sums, n_features)
+        """
         weights = weights * self.scale[:, None]
         return np.asarray((self.rows.T @ weights).T) - np.outer(weights.sum(axis=0), self.mean)
 
 
 def _squares(rows: Any) -> np.ndarray:
-    """Squared length of each row; dense rows block by block, so that no second matrix of their size is made."""
+    """Return the squared length of each row; blocks of dense rows avoid a second matrix of their size."""
     if hasattr(rows, "multiply"):
         return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     blocks = [rows[start : start + _BLOCK] for start in range(0, len(rows), _BLOCK)]
@@ -51,11 +93,28 @@ def _squares(rows: Any) -> np.ndarray:
 def settle(
     source: np.ndarray, target: CentredRows, *, source_weight: float, max_iter: int
 ) -> tuple[np.ndarray, np.ndarray, list[float], bool]:
-    """Let class centroids move from where the source has them to where the target's rows are.
+    """Move class centroids from the source towards the rows of the target.
 
-    In turn each target row goes to the most similar centroid, and each centroid becomes the direction of
-    ``source_weight`` · (the source's centroid) + (1 − ``source_weight``) · (the mean of its target rows). Returns
-    centroids, classes of rows, the mean similarity of each step, and whether the rows came to rest.
+    Each iteration assigns every target row to the most similar centroid. It then replaces each centroid by the
+    direction of ``source_weight`` · (centroid of the source) + (1 − ``source_weight``) · (mean of its target rows).
+
+    Parameters
+    ----------
+    source : ndarray of shape (n_classes, n_features)
+        Class centroids of the source.
+    target : CentredRows
+    source_weight : float
+    max_iter : int
+
+    Returns
+    -------
+    centroids : ndarray of shape (n_classes, n_features)
+    codes : ndarray of int of shape (n_rows,)
+        Class of each target row.
+    history : list of float
+        Mean similarity of the rows to their centroids, per iteration.
+    converged : bool
+        Whether the classes of the rows stopped changing.
     """
     centroids = source
     codes = np.full(len(target.scale), -1)
@@ -75,13 +134,24 @@ def settle(
 
 
 def left_out_similarity(products: np.ndarray, sums: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Similarity of rows of length one to class centroids that do not hold them.
+    """Return the similarity of rows of length one to class centroids that exclude the row.
 
-    ``products`` are those of the rows with the classes' ``sums``, ``codes`` the rows' own classes.
+    Parameters
+    ----------
+    products : ndarray of shape (n_rows, n_classes)
+        Products of the rows with ``sums``.
+    sums : ndarray of shape (n_classes, n_features)
+        Sum of the rows of each class.
+    codes : ndarray of int of shape (n_rows,)
+        Class of each row.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
     """
     lengths = np.linalg.norm(sums, axis=1)
     own = np.arange(len(codes)), codes
-    # Taking a row of length one out of its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
+    # A row x of length one is removed from its sum s: (s − x)·x = s·x − 1, and |s − x|² = |s|² − 2·s·x + 1.
     without = np.sqrt(np.maximum(lengths[codes] ** 2 - 2 * products[own] + 1, 1e-12))
     similarity = products / np.maximum(lengths, 1e-12)
     similarity[own] = (products[own] - 1) / without
@@ -89,5 +159,17 @@ def left_out_similarity(products: np.ndarray, sums: np.ndarray, codes: np.ndarra
 
 
 def move_centroids(source: np.ndarray, means: np.ndarray, source_weight: float) -> np.ndarray:
-    """Directions between the source's centroids and the means of their target rows."""
+    """Return directions between the centroids of the source and the means of their target rows.
+
+    Parameters
+    ----------
+    source, means : ndarray of shape (n_classes, n_features)
+    source_weight : float
+        Weight of the source centroids, 0 to 1.
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_features)
+        Rows of length one.
+    """
     return unit_rows(source_weight * source + (1 - source_weight) * means)

@@ -42,6 +42,7 @@ class CommandLabeller:
         self.timeout = timeout
 
     def __call__(self, texts: Sequence[str]) -> list:
+        """Run the command on texts and return its answers, one per output line."""
         sent = "".join(json.dumps({"text": text}) + "\n" for text in texts)
         shown = shorten(self.command, 60)
         try:
@@ -195,6 +196,7 @@ class LabellerClassifier(TransferClassifier):
         return {}
 
     def __getstate__(self):
+        """Return the state without the labeller, because loading a file must not run code."""
         return super().__getstate__() | {"labeller": None}
 
 

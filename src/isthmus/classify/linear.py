@@ -1,4 +1,4 @@
-"""Logistic regression and the linear SVM, from one matrix or from chunks: loss and gradient are sums over documents."""
+"""Fit logistic regression and the linear SVM to a matrix or to chunks: loss and gradient are sums over documents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_ITERATIONS = 500
 
 
 class LinearClassifier(ClassifierMixin, BaseEstimator):
-    """A linear classifier with an L2 penalty.
+    """Linear classifier with an L2 penalty.
 
     It minimises C · Σ loss + ½‖w‖² by L-BFGS. A matrix and the same documents in chunks give the same weights.
 
@@ -39,7 +39,7 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         "logistic": multinomial logistic regression, intercepts without penalty. "squared_hinge": a linear SVM, one
         class against the others, intercepts with penalty (as ``sklearn.svm.LinearSVC``).
     C : float, default=1.0
-        Weight of the loss against the penalty.
+        Weight of the loss relative to the penalty.
     warm_start : bool, default=False
         Start at the weights of the last fit.
 
@@ -69,7 +69,17 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         self.warm_start = warm_start
 
     def fit(self, X, y):
-        """Fit the rows of a matrix."""
+        """Fit the rows of a matrix.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+
+        Returns
+        -------
+        self
+        """
         check_parameters(self)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
         classes, codes = np.unique(y, return_inverse=True)
@@ -125,10 +135,30 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def prediction_rule(self, power: float = 1.0) -> LinearRule:
-        """Return what labels new documents; see ``isthmus.classify.rules``."""
+        """Return the rule that labels new documents; see ``isthmus.classify.rules``.
+
+        Parameters
+        ----------
+        power : float, default=1.0
+            Factor on the decision values of the SVM.
+
+        Returns
+        -------
+        LinearRule
+        """
         return LinearRule(self.coef_, self.intercept_, "logistic" if self.loss == "logistic" else "margin", power)
 
     def decision_function(self, X) -> np.ndarray:
+        """Return decision values.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         decision = X @ self.coef_.T + self.intercept_
@@ -136,23 +166,52 @@ class LinearClassifier(ClassifierMixin, BaseEstimator):
 
     @available_if(lambda self: self.loss == "logistic")
     def predict_proba(self, X) -> np.ndarray:
+        """Return class probabilities; only for the loss "logistic".
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.exp(self.prediction_rule().scores(X))
 
     def predict(self, X) -> np.ndarray:
+        """Return predicted classes.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+        """
         decision = self.decision_function(X)
         codes = (decision > 0).astype(int) if decision.ndim == 1 else decision.argmax(axis=1)
         return self.classes_[codes]
 
 
 def rounded_rows(X: sp.csr_matrix) -> sp.csr_matrix:
-    """Return the rows with values whose products can be added up in any order."""
+    """Round the values of rows so that sums of their products do not depend on the order.
+
+    Parameters
+    ----------
+    X : csr_matrix
+
+    Returns
+    -------
+    csr_matrix
+    """
     return sp.csr_matrix((np.rint(X.data * _VALUE) / _VALUE, X.indices, X.indptr), X.shape)
 
 
 def _chunk_sums(block: Block, loss: str, pseudo: tuple[str, np.ndarray] | None, point: np.ndarray):
-    """Return the share of a chunk in the gradient and in the loss."""
+    """Return the contribution of a chunk to the gradient and the loss."""
     codes = block.codes
     if pseudo is not None and block.side == "target":
         name, least = pseudo

@@ -92,6 +92,13 @@ def learn_shares(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fit a ridge regression of class shares on centred rows, with the penalty that predicts left-out rows best.
 
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    shares : ndarray of shape (n_rows, n_classes)
+    ridges : tuple of float
+        Candidate penalties, as multiples of the mean eigenvalue of the products of the rows.
+
     Returns
     -------
     weights : ndarray of shape (n_features, n_classes)
@@ -137,16 +144,30 @@ class NameAgreement:
 
     @property
     def weight(self) -> float:
-        """Share of the names in the sum of both; 0.5 where both are 0."""
+        """Share of the names in the sum of both; 0.5 if both are 0."""
         total = self.names + self.documents
         return self.names / total if total > 0 else 0.5
 
 
 def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> NameAgreement | None:
-    """Compare how well names and labelled rows predict the labels; None where fewer than two classes have both.
+    """Compare how well names and labelled rows predict the labels.
 
-    The names (zeros for a name without meaning) settle among the centred rows without any label. The rows are compared
-    with centroids of the other rows.
+    The centroids of the names adapt to the centred rows without any label. The rows are compared with centroids of the
+    other rows.
+
+    Parameters
+    ----------
+    names : ndarray of shape (n_classes, n_features)
+        Directions of the names; zeros for a name without meaning.
+    rows : ndarray of shape (n_rows, n_features)
+        Labelled rows.
+    codes : ndarray of int of shape (n_rows,)
+        Class of each row.
+
+    Returns
+    -------
+    NameAgreement or None
+        None if fewer than two classes have both a name and at least two rows.
     """
     both = np.asarray(names.any(axis=1)) & (np.bincount(codes, minlength=len(names)) > 1)
     if both.sum() < 2:
@@ -164,7 +185,16 @@ def compare_names(names: np.ndarray, rows: np.ndarray, codes: np.ndarray) -> Nam
 
 
 def beyond_chance(answers: np.ndarray, codes: np.ndarray) -> float:
-    """Return Cohen's kappa of two codings, at least 0."""
+    """Return Cohen's kappa of two codings, at least 0.
+
+    Parameters
+    ----------
+    answers, codes : ndarray of int of shape (n_rows,)
+
+    Returns
+    -------
+    float
+    """
     size = int(max(answers.max(), codes.max())) + 1
     joint = np.bincount(answers * size + codes, minlength=size**2).reshape(size, size) / len(codes)
     chance = float(joint.sum(axis=0) @ joint.sum(axis=1))
@@ -182,8 +212,8 @@ class ClassNameClassifier(TransferClassifier):
     classes by similarity and move the centroids towards their rows. A ridge regression then learns the assignment.
 
     The method assumes that the classes are the main division of the target (topics are, opinions are not) and that the
-    names are words of their documents. It fails where a name means something else ("talk" for politics resembles
-    conversation) and where another division of the target is stronger.
+    names are words of their documents. It fails if a name means something else ("talk" for politics resembles
+    conversation) or if another division of the target is stronger.
 
     Use it on vectors of whole documents, latent semantic vectors, or both next to each other (the method ``names``).
     Sparse rows of words are projected on their leading directions first. In a pipeline, the earlier steps transform the
@@ -196,7 +226,7 @@ class ClassNameClassifier(TransferClassifier):
         class. Classes of the labelled documents may be left out; other classes are added. If omitted, the classes are
         those of the labelled documents.
     feature_names : array-like of str, optional
-        Names of the columns, where there is neither a pipeline nor a data frame.
+        Names of the columns, if there is neither a pipeline nor a data frame.
     name_weight : float or "auto", default="auto"
         Share of its name in the start of a class that also has labelled documents; 0 ignores such names. "auto"
         compares how well names and documents predict the labels of the labelled documents.
@@ -227,9 +257,9 @@ class ClassNameClassifier(TransferClassifier):
     anchors_, centroids_ : ndarray of shape (n_classes, n_directions)
         First and last directions of the classes.
     agreement_ : NameAgreement or None
-        Agreement of names and labelled documents with the labels; None where fewer than two classes have both.
+        Agreement of names and labelled documents with the labels; None if fewer than two classes have both.
     name_weight_ : float
-        The share that was used where a class also has labelled documents.
+        The share used for classes that also have labelled documents.
     inverse_temperature_ : float
         Factor that turns scores into log-probabilities: fitted on labelled rows, or without any, on the classes that
         the bare names predict.
@@ -296,11 +326,34 @@ class ClassNameClassifier(TransferClassifier):
         self.random_state = random_state
 
     def read_texts(self, transform: Callable[[list[str]], Any]):
-        """Store the function from texts to rows that the earlier steps have learned; a pipeline calls this."""
+        """Store the function from texts to rows that the earlier steps have learned; a pipeline calls this.
+
+        Parameters
+        ----------
+        transform : callable
+
+        Returns
+        -------
+        self
+        """
         self._transform = transform
         return self
 
     def fit(self, X, y, sample_domain=None):
+        """Fit rows with labels, or only with the names of the classes.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,)
+            Labels of the source rows; None for target rows.
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Domain of each row.
+
+        Returns
+        -------
+        self
+        """
         try:
             return super().fit(X, y, sample_domain)
         finally:
@@ -362,8 +415,8 @@ class ClassNameClassifier(TransferClassifier):
         if len(np.unique(codes)) > 1:
             self.inverse_temperature_ = fit_temperature(labelled @ self._weights + self._intercepts, codes)
         else:
-            # The regression repeats the settled assignment almost perfectly, right or wrong; the bare names are a
-            # second opinion.
+            # The regression repeats the last assignment almost perfectly, right or wrong. The bare names are an
+            # independent reference.
             by_names = np.where(never, _NEVER, rows @ self.anchors_.T)
             self.inverse_temperature_ = fit_temperature(scores, by_names.argmax(axis=1))
 

@@ -1,7 +1,7 @@
-"""What fitted methods do with new texts: arrays, and the few lines that turn rows into scores of classes.
+"""Predict class scores of new texts from the arrays of a fitted method.
 
-Estimators are asked for theirs by ``prediction_rule()``. A rule needs numpy and scipy alone, so that a saved model
-labels a text before scikit-learn would have been loaded; the softmax of its scores are probabilities.
+``prediction_rule()`` of an estimator returns its rule. Rules need only numpy and scipy, so a saved model labels a text
+without importing scikit-learn. The softmax of the scores of a rule are probabilities.
 """
 
 from __future__ import annotations
@@ -23,15 +23,21 @@ from isthmus.features.gram import ngram_gram
 from isthmus.features.ngrams import encode_texts
 from isthmus.features.term_chi2 import project_rows
 
-BLOCK = 2048  # documents compared in one go; larger blocks are no faster and take more memory
+BLOCK = 2048  # documents per kernel block; larger blocks are no faster and take more memory
 
 
 @dataclass(frozen=True)
 class LinearRule:
-    """A linear classifier; ``link`` says how its decision values become scores.
+    """Linear classifier.
 
-    "logistic": logarithms of the probabilities of logistic regression; "bayes": those of naive Bayes; "margin": the
-    values times ``power``.
+    Attributes
+    ----------
+    coef : ndarray of shape (n_classes, n_features), or (1, n_features) for two classes
+    intercept : ndarray of shape (n_classes,) or (1,)
+    link : {"logistic", "bayes", "margin"}
+        Conversion of decision values to scores: log-probabilities of logistic regression, log-probabilities of naive
+        Bayes, or the decision values times ``power``.
+    power : float
     """
 
     coef: np.ndarray  # a row per class, or one row for two classes
@@ -40,6 +46,16 @@ class LinearRule:
     power: float = 1.0
 
     def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         decision = X @ self.coef.T + self.intercept
         if self.link == "margin":
             return self.power * two_columns(decision)
@@ -54,28 +70,60 @@ class LinearRule:
 
 
 def two_columns(decision: np.ndarray) -> np.ndarray:
-    """Decision values with a column per class: ±d/2 for two, so that their softmax is the logistic function of d."""
+    """Return decision values with one column per class.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (n_rows,), (n_rows, 1) or (n_rows, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+        For two classes ±d/2, so that their softmax is the logistic function of d.
+    """
     decision = decision.ravel() if decision.ndim == 2 and decision.shape[1] == 1 else decision
     return np.column_stack([-decision / 2, decision / 2]) if decision.ndim == 1 else decision
 
 
 def log_of(probabilities: np.ndarray) -> np.ndarray:
+    """Return logarithms of probabilities; zeros become a very small number first.
+
+    Parameters
+    ----------
+    probabilities : ndarray
+
+    Returns
+    -------
+    ndarray
+    """
     return np.log(np.maximum(probabilities, 1e-300))
 
 
 @dataclass(frozen=True)
 class CentroidRule:
+    """Nearest class centroid for rows centred about the mean of the target."""
+
     mean: np.ndarray
     centroids: np.ndarray
     power: float
 
     def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self.power * CentredRows.about(X, self.mean).dot(self.centroids)
 
 
 @dataclass(frozen=True)
 class CoClusterRule:
-    """Tables or centroids of a co-clustering, a column per class."""
+    """Scores of words per class from a co-clustering, as tables or centroids."""
 
     word_scores: np.ndarray
     word_weights: np.ndarray | None
@@ -84,22 +132,52 @@ class CoClusterRule:
     prior: np.ndarray
 
     def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self.of_rows(RowBlock.of(sp.csr_matrix(X)))
 
     def of_rows(self, rows: RowBlock) -> np.ndarray:
+        """Return class scores of a chunk of rows.
+
+        Parameters
+        ----------
+        rows : RowBlock
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         raw, lengths = self.raw(rows)
         scores = self.power * per_length(raw, lengths, self.length_power)
-        scores[lengths == 0] = np.log(self.prior)  # no known word: the class proportions of the source
+        scores[lengths == 0] = np.log(self.prior)  # no known word: the proportions of the source decide
         return scores
 
     def raw(self, rows: RowBlock) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores of classes before any factor, and the rows' sums."""
+        """Return class scores before any factor, and the sums of the rows.
+
+        Parameters
+        ----------
+        rows : RowBlock
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows, n_classes)
+        lengths : ndarray of shape (n_rows,)
+        """
         return score_rows(rows, self.word_scores, self.word_weights)
 
 
 @dataclass(frozen=True)
 class ProjectionRule:
-    """Each term counts for one class; with ``coef`` a linear classifier reads the classes' shares."""
+    """Rule in which each term supports one class; with ``coef``, a linear classifier reads the class proportions."""
 
     term_class: np.ndarray
     weight: np.ndarray
@@ -109,27 +187,58 @@ class ProjectionRule:
     intercept: np.ndarray | None = None
 
     def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self.of_features(project_rows(X, self.term_class, self.weight, len(self.prior)))
 
     def of_features(self, features: np.ndarray) -> np.ndarray:
+        """Return class scores of projected rows.
+
+        Parameters
+        ----------
+        features : ndarray of shape (n_rows, n_classes)
+            Weight of the terms of each class in each row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         shares = class_shares(features)
         if self.coef is not None:
             return self.power * (shares @ self.coef.T + self.intercept)
         scores = self.power * shares
         empty = ~features.any(axis=1)
-        scores[empty] = np.log(self.prior)  # no term speaks for any class: the commonest one
+        scores[empty] = np.log(self.prior)  # no term supports a class, so the most frequent class wins
         return scores
 
 
 def class_shares(features: np.ndarray) -> np.ndarray:
-    """Rows of non-negative features to rows that sum to one; a row of zeros stays one."""
+    """Scale rows of non-negative features to sum to one.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n_rows, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+        A row of zeros stays a row of zeros.
+    """
     sums = features.sum(axis=1, keepdims=True)
     return features / np.where(sums > 0, sums, 1.0)
 
 
 @dataclass(frozen=True)
 class DualRule:
-    """One weight per word and class, learned from documents and labelled words; scores on one scale for all classes."""
+    """One weight per word and class, learned from documents and labelled words; all classes share one scale."""
 
     weights: np.ndarray
     moments: tuple[np.ndarray, np.ndarray]
@@ -137,19 +246,51 @@ class DualRule:
     labelled_words_: np.ndarray  # columns
 
     def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self.sharpness * comparable(np.asarray(X @ self.weights), self.moments)
 
     def predict_proba(self, X: Any) -> np.ndarray:
+        """Return class probabilities of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return softmax(self.scores(X))
 
 
 def comparable(values: np.ndarray, moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Standardise the values of each class, so that classes can be compared.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_classes)
+    moments : tuple of ndarray
+        Location and scale per class.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     return (values - moments[0]) / moments[1]
 
 
 @dataclass(frozen=True)
 class NamesRule:
-    """Rows about a mean against learned weights of the classes; with ``components`` the rows are made short first."""
+    """Learned class weights for centred rows; ``components`` reduce the dimension of the rows first."""
 
     components: np.ndarray | None
     mean: np.ndarray
@@ -158,13 +299,38 @@ class NamesRule:
     power: float
 
     def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         return self.power * (centred_rows(X, self.components, self.mean)[0] @ self.weights + self.intercepts)
 
 
 def centred_rows(
     X: Any, components: np.ndarray | None = None, mean: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of length one about a mean (their own if omitted), at length one again, and the mean; zeros stay zeros."""
+    """Centre rows of length one about a mean and scale them to length one again.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+    components : ndarray, optional
+        Matrix that reduces the dimension of the rows first.
+    mean : ndarray, optional
+        The mean of these rows if omitted.
+
+    Returns
+    -------
+    rows : ndarray
+        Rows of zeros stay zeros.
+    mean : ndarray
+    """
     rows = unit_rows(np.asarray(X if components is None else X @ components, dtype=np.float64))
     if mean is None:
         mean = rows.mean(axis=0)
@@ -178,7 +344,7 @@ def centred_rows(
 
 @dataclass(frozen=True)
 class StringRule:
-    """A string kernel with the fitted texts, and the weights of a ridge on it."""
+    """String kernel between new and fitted texts, with the weights of a ridge regression."""
 
     kind: str
     lengths: tuple[int, int]
@@ -192,13 +358,25 @@ class StringRule:
     power: float
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """Return class scores of texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+        """
         rows = self.bend(self._compare(texts))
         return (rows @ self.weights + self.offset) * self.power
 
     def __getstate__(self):
+        """Return the state with the texts as one JSON string."""
         return {**self.__dict__, "texts": json.dumps(list(self.texts))}  # one string loads faster than thousands
 
     def __setstate__(self, state):
+        """Restore the state and decode the texts."""
         self.__dict__.update(state, texts=json.loads(state["texts"]))
 
     def _compare(self, texts: Sequence[str]) -> np.ndarray:
@@ -210,13 +388,13 @@ class StringRule:
 
 @dataclass(frozen=True)
 class KernelBend:
-    """Transformation of the rows of a normalised kernel: exp(K̂ − 1), about a centre, divided by a length."""
+    """Transformation of the rows of a normalised kernel: exp(K̂ − 1), minus a centre, divided by a length."""
 
     centre: np.ndarray | None = None
     length: float = 1.0
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
-        """Return the rows, changed in place."""
+        """Transform the rows in place and return them."""
         rows -= 1.0
         np.exp(rows, out=rows)
         if self.centre is not None:

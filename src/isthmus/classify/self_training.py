@@ -1,4 +1,4 @@
-"""Self-training: believe the surest target labels, train again, believe some more."""
+"""Train on the most confident target labels, round by round (self-training)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ from isthmus.features.blocks import Block, Passes, as_bins, histogram, least_bin
 class SelfTrainingTransferClassifier(TransferClassifier):
     """Grow the training set by the most confident target rows, class by class, round by round.
 
-    In round i the share i/max_iter of the target is added: of each predicted class its surest rows, so that no class
-    can swamp the others. Labels of added rows are predicted anew each round; a wrong one can leave again. Naive
-    self-training may amplify early mistakes: compare with :class:`SourceOnlyClassifier`.
+    Round i adds the share i/max_iter of the target: the most confident rows of each predicted class, so that no class
+    dominates. Labels of added rows are predicted again in each round, so a wrong row can leave. Self-training may
+    amplify early mistakes: compare with :class:`SourceOnlyClassifier`.
 
     Parameters
     ----------
     estimator : classifier with ``predict_proba``, default=LogisticRegression
-        One with ``warm_start=True`` begins each round at the last round's solution, which saves about half the time.
+        An estimator with ``warm_start=True`` begins each round at the last solution, which saves about half the time.
     max_iter : int, default=10
+        Number of rounds.
     target_weight : float, default=1.0
-        Weight of an added target row against a source row; needs an estimator that takes ``sample_weight`` if not 1.
+        Weight of an added target row relative to a source row; a value other than 1 needs an estimator that takes
+        ``sample_weight``.
 
     Attributes
     ----------
@@ -39,7 +41,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
 
     See Also
     --------
-    isthmus.SourceOnlyClassifier : The same without the target.
+    isthmus.SourceOnlyClassifier : Trains on the source only.
     isthmus.CoClusteringClassifier : Uses all target rows at once, through their words.
 
     Examples
@@ -82,7 +84,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         self.estimator_ = clone(prototype).fit(source, codes)
         del source
         self.history_ = []
-        self.n_iter_ = 1  # without a target, one fit on the source is all there is
+        self.n_iter_ = 1  # without a target, the source is fitted once
         self.termination_condition_ = "no_target" if not len(domains.target) else "max_iter"
         if not len(domains.target):
             return None
@@ -97,7 +99,7 @@ class SelfTrainingTransferClassifier(TransferClassifier):
             if not getattr(prototype, "warm_start", False):
                 self.estimator_ = clone(prototype)
             self.estimator_.fit(rows, np.r_[codes, labels[chosen]], **weights)
-            del rows  # as large as all documents in the last rounds, and the next are taken before these would go
+            del rows  # up to the size of all documents; free it before the next round allocates its rows
             scores = self._scores(target)
             changed = float(np.mean(scores.argmax(axis=1) != labels))
             labels = scores.argmax(axis=1)
@@ -109,7 +111,17 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return labels
 
     def fit_passes(self, passes: Passes) -> SelfTrainingTransferClassifier:
-        """Fit the chunks of both domains; the estimator is a ``LinearClassifier`` with ``warm_start``."""
+        """Fit the chunks of both domains.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+            The estimator must be a ``LinearClassifier`` with ``warm_start``.
+        """
         self.classes_ = passes.classes
         self.estimator_ = clone(self.estimator).fit_passes(passes)
         for number in range(1, self.max_iter + 1):
@@ -121,14 +133,30 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores of the documents of a chunk, and which documents have no known word."""
+        """Return class scores of the documents of a chunk, and which documents have no known word.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents, n_classes)
+        unknown : ndarray of bool of shape (n_documents,)
+        """
         return self._scores(block.weighed), np.diff(block.rows.indptr) == 0
 
     def _scores(self, X) -> np.ndarray:
         return log_probability(self.estimator_, X)
 
     def prediction_rule(self) -> LinearRule | None:
-        """What labels new documents; see ``isthmus.classify.rules``. None for an estimator of another kind."""
+        """Return the rule that labels new documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        LinearRule or None
+            None if the estimator has no rule.
+        """
         return linear_rule(self.estimator_)
 
 
@@ -143,8 +171,18 @@ def _guess(block: Block, estimator: Any, name: str) -> np.ndarray:
 def surest_rows(scores: np.ndarray, share: float) -> np.ndarray:
     """Return the rows with the most confident ``share`` of each predicted class, at least one row of each.
 
-    ``scores`` are log-probabilities. Confidences are compared in steps of 1/65,536, as in chunks, whose documents
-    cannot be sorted.
+    Confidences are compared in steps of 1/65,536, as in chunks, whose documents cannot be sorted.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+        Log-probabilities.
+    share : float
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers.
     """
     labels, confidence = scores.argmax(axis=1), np.exp(scores.max(axis=1))
     least = least_bins(histogram(labels, confidence, scores.shape[1]), share)

@@ -1,4 +1,4 @@
-"""Source-only classification: what one gets without any transfer."""
+"""Train on the source only: the baseline without transfer."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from isthmus.features.blocks import Block, Passes
 
 
 class SourceOnlyClassifier(TransferClassifier):
-    """Train any scikit-learn classifier on the labelled source rows and apply it to the target as it is.
+    """Train any scikit-learn classifier on the labelled source rows and apply it to the target unchanged.
 
-    The yardstick for everything else in this package: a method that does not beat it should not be used.
+    It is the baseline of this package: do not use a method that does not beat it.
 
     Parameters
     ----------
     estimator : classifier, default=LogisticRegression
-        Fitted on a clone. One that only has ``decision_function`` (a linear SVM) gets probabilities from a
+        A clone is fitted. A classifier that only has ``decision_function`` (a linear SVM) gets probabilities from a
         temperature fitted on out-of-fold source scores.
     cv : int, default=3
-        Folds for that, or as many as the smallest class has documents; if that is one, nothing is held out.
+        Number of these folds, at most the number of documents of the smallest class. If that is one, the temperature is
+        fitted on the training scores.
 
     Attributes
     ----------
     estimator_ : the fitted classifier
     inverse_temperature_ : float
-        Factor on the decision values before they become probabilities; 1 where the classifier has its own.
+        Factor on the decision values before they become probabilities; 1 if the classifier has ``predict_proba``.
 
     See Also
     --------
-    isthmus.SelfTrainingTransferClassifier : Adds its surest target rows.
+    isthmus.SelfTrainingTransferClassifier : Adds its most confident target rows.
     isthmus.make_transfer_pipeline : Joins it with a vectoriser.
 
     Examples
@@ -64,14 +65,34 @@ class SourceOnlyClassifier(TransferClassifier):
         self._calibrate(clone(prototype).fit(X, codes), X, codes)
 
     def fit_passes(self, passes: Passes) -> SourceOnlyClassifier:
-        """Fit the chunks of the source; a sample of them sets the temperature."""
+        """Fit the chunks of the source; a sample of them determines the temperature.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+        """
         sample = passes.sample
         self.classes_ = passes.classes
         self._calibrate(clone(self.estimator).fit_passes(passes), sample.weighed, sample.codes)
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores of the documents of a chunk, and which documents have no known word."""
+        """Return class scores of the documents of a chunk, and which documents have no known word.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents, n_classes)
+            Their softmax are probabilities.
+        unknown : ndarray of bool of shape (n_documents,)
+        """
         return self._scores(block.weighed), np.diff(block.rows.indptr) == 0
 
     def _calibrate(self, fitted: Any, X: Any, codes: np.ndarray) -> None:
@@ -97,11 +118,18 @@ class SourceOnlyClassifier(TransferClassifier):
         return self.inverse_temperature_ * _decision(self.estimator_, X)
 
     def prediction_rule(self) -> LinearRule | None:
-        """What labels new documents; see ``isthmus.classify.rules``. None for an estimator of another kind."""
+        """Return the rule that labels new documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        LinearRule or None
+            None if the estimator has no rule.
+        """
         return linear_rule(self.estimator_, self.inverse_temperature_)
 
 
-# Classifiers of the recipes, by name so that none is loaded for it: where their numbers stand, and how they are read.
+# Attributes of the recipes' classifiers (weights, intercepts) and their link. The keys are names, so that looking up a
+# class imports no package.
 _LINEAR = {
     "sklearn.linear_model._logistic.LogisticRegression": ("coef_", "intercept_", "logistic"),
     "sklearn.svm._classes.LinearSVC": ("coef_", "intercept_", "margin"),
@@ -110,7 +138,19 @@ _LINEAR = {
 
 
 def linear_rule(estimator: Any, power: float = 1.0) -> LinearRule | None:
-    """What a fitted linear classifier of a recipe does with new rows; None for others."""
+    """Return the prediction rule of a fitted linear classifier.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+    power : float, default=1.0
+        Factor on decision values without a probability link.
+
+    Returns
+    -------
+    LinearRule or None
+        None for classifiers without a known rule.
+    """
     if hasattr(estimator, "prediction_rule"):
         return estimator.prediction_rule(power)
     kind = type(estimator)
@@ -121,10 +161,31 @@ def linear_rule(estimator: Any, power: float = 1.0) -> LinearRule | None:
 
 
 def default_estimator(estimator):
+    """Return the estimator, or logistic regression if it is None.
+
+    Parameters
+    ----------
+    estimator : classifier or None
+
+    Returns
+    -------
+    classifier
+    """
     return LogisticRegression(max_iter=1000) if estimator is None else estimator
 
 
 def log_probability(estimator, X) -> np.ndarray:
+    """Return log-probabilities of rows.
+
+    Parameters
+    ----------
+    estimator : fitted classifier with ``predict_proba``
+    X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     return log_of(estimator.predict_proba(X))
 
 

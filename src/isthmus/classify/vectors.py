@@ -1,4 +1,4 @@
-"""Class centroids, centred by domain, that settle among the target's documents."""
+"""Classify by class centroids, centred by domain, that adapt to the documents of the target."""
 
 from __future__ import annotations
 
@@ -16,36 +16,36 @@ from isthmus.features.embeddings import resolve_embedder
 
 
 class TransductiveCentroidClassifier(TransferClassifier):
-    """Nearest class centroid on rows centred by domain, with centroids that settle among the target's rows.
+    """Nearest class centroid on rows centred by domain, with centroids that adapt to the target.
 
-    Every row is scaled to length one, its domain's mean is subtracted, and it is scaled again, so that what merely
-    tells the domains apart (length, style, subject of the collection) is gone. Centroids start at the source's classes;
-    then target rows go to the nearest centroid and centroids move towards their target rows, until no row moves.
+    Every row is scaled to length one, centred about the mean of its domain, and scaled again. This removes differences
+    between the domains as a whole (length, style, subject of the collection). Centroids start at the source's classes.
+    Then target rows go to the nearest centroid and centroids move towards their target rows, until no row changes.
 
-    It assumes that classes are groups in the space of the rows (topics are; verdicts about them are less so) and that
-    they have about the same shares in both domains. Meant for vectors of whole documents: latent semantic ones
+    The method assumes that classes are groups in the space of the rows (topics are; opinions are less so) and that they
+    have similar proportions in both domains. It is meant for vectors of whole documents: latent semantic vectors
     (:class:`isthmus.features.LatentSemantics`) or those of a language model (:class:`isthmus.features.TextEmbedder`).
-    Sparse rows work too and stay sparse.
+    Sparse rows also work and stay sparse.
 
     Parameters
     ----------
     source_weight : float, default=0.5
-        Share of the source's centroid in a centroid; 1: centroids stay where the source has them, 0: they move freely.
+        Weight of the source centroid. With 1, centroids do not move; with 0, the source does not hold them back.
     max_iter : int, default=50
-        Most rounds.
+        Maximum number of rounds.
 
     Attributes
     ----------
     classes_, transduction_, n_iter_, history_, termination_condition_
-        ``history_``: mean similarity of the target rows to their centroids, round by round.
+        ``history_``: mean similarity of the target rows to their centroids, by round.
     centroids_ : ndarray of shape (n_classes, n_features)
         Directions of length one.
     inverse_temperature_ : float
-        Factor that turns similarities into log-probabilities, from source rows left out of their own centroid.
+        Factor that turns similarities into log-probabilities, fitted on source rows excluded from their own centroid.
 
     See Also
     --------
-    isthmus.TransductiveKernelClassifier : kernel ridge instead of centroids.
+    isthmus.TransductiveKernelClassifier : Kernel ridge instead of centroids.
 
     Examples
     --------
@@ -99,11 +99,25 @@ class TransductiveCentroidClassifier(TransferClassifier):
         return codes
 
     def prediction_rule(self) -> CentroidRule:
-        """What labels new documents; see ``isthmus.classify.rules``."""
+        """Return the rule that labels new documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        CentroidRule
+        """
         return CentroidRule(self.mean_, self.centroids_, self.inverse_temperature_)
 
     def fit_passes(self, passes: Passes) -> TransductiveCentroidClassifier:
-        """Fit vectors of the texts of both domains, in fixed point; the vectors are static word vectors."""
+        """Fit the chunks of both domains; their rows are static word vectors, in fixed point.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+        """
         n_classes = len(passes.classes)
         self.block_means_: dict[str, np.ndarray] = {}
         for side in ("source", "target"):
@@ -125,7 +139,18 @@ class TransductiveCentroidClassifier(TransferClassifier):
         return self
 
     def centred_steps(self, steps: np.ndarray, side: str) -> np.ndarray:
-        """Rows in fixed point minus their domain's mean, of length one, in fixed point again."""
+        """Centre rows in fixed point about the mean of their domain and scale them to length one.
+
+        Parameters
+        ----------
+        steps : ndarray of int of shape (n_documents, n_features)
+        side : {"source", "target"}
+
+        Returns
+        -------
+        ndarray of int of shape (n_documents, n_features)
+            In fixed point.
+        """
         mean = self.block_means_[side]
         squares = np.square(steps, dtype=np.float64).sum(axis=1) / ONE**2
         squared = squares - 2 * exact_product(steps, mean[:, None])[:, 0] + float(mean @ mean)
@@ -133,7 +158,17 @@ class TransductiveCentroidClassifier(TransferClassifier):
         return as_steps((steps / ONE - mean) * scale[:, None])
 
     def block_rows(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Centred rows of a block, made once, and which of its texts are blank."""
+        """Return the centred rows of a chunk, computed once, and which texts are blank.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        steps : ndarray of int of shape (n_documents, n_features)
+        blank : ndarray of bool of shape (n_documents,)
+        """
         held = block.kept("centred")
         if held is None:
             steps, blank = block_steps(block, "vectors", static_steps)
@@ -142,23 +177,68 @@ class TransductiveCentroidClassifier(TransferClassifier):
         return held["steps"], held["blank"]
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Scores of a block's documents, whose softmax are probabilities, and which documents are blank."""
+        """Return class scores of the documents of a chunk, and which documents are blank.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents, n_classes)
+            Their softmax are probabilities.
+        blank : ndarray of bool of shape (n_documents,)
+        """
         centred, blank = self.block_rows(block)
         return self.inverse_temperature_ * exact_product(centred, self.centroids_.T), blank
 
 
 def static_steps(texts: list[str]) -> np.ndarray:
-    """Static word vectors of texts, of length one, in fixed point."""
+    """Return static word vectors of texts, of length one, in fixed point.
+
+    Parameters
+    ----------
+    texts : list of str
+
+    Returns
+    -------
+    ndarray of int of shape (n_texts, n_features)
+    """
     return as_steps(unit_rows(np.asarray(resolve_embedder("static")(texts), dtype=np.float64)))
 
 
 def vector_sums(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum of the vectors of a chunk and the number of its documents.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    total : ndarray of int of shape (n_features,)
+    count : ndarray of int of shape (1,)
+    """
     steps, _ = block_steps(block, "vectors", static_steps)
     return steps.sum(axis=0, dtype=np.int64), np.array([len(steps)])
 
 
 def centroid_sums(block: Block, model: TransductiveCentroidClassifier, n_classes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Centred rows added up by class: the label of a source row, the nearest centroid of a target row."""
+    """Add up the centred rows of a chunk by class.
+
+    The class is the label of a source row, or the nearest centroid of a target row.
+
+    Parameters
+    ----------
+    block : Block
+    model : TransductiveCentroidClassifier
+    n_classes : int
+
+    Returns
+    -------
+    sums : ndarray of int of shape (n_classes, n_features)
+    counts : ndarray of int of shape (n_classes,)
+    """
     steps, _ = model.block_rows(block)
     if block.side == "source":
         codes = block.codes
@@ -169,6 +249,6 @@ def centroid_sums(block: Block, model: TransductiveCentroidClassifier, n_classes
 
 
 def _left_out_temperature(parts: list[tuple[np.ndarray, np.ndarray]], sums: np.ndarray) -> float:
-    """Factor on similarities, from products of source rows with the classes' ``sums``, and the rows' classes."""
+    """Fit the factor on similarities, from (products of source rows with ``sums``, classes of the rows) by domain."""
     scores = [left_out_similarity(products, sums, codes) for products, codes in parts]
     return fit_temperature(np.vstack(scores), np.concatenate([codes for _, codes in parts]))

@@ -1,7 +1,7 @@
-"""Statistics of blocks of documents for co-clustering, and the problem that they add up to.
+"""Compute statistics of chunks of documents for co-clustering, and the problem that they add up to.
 
-Tables of words travel between blocks, the clusters of documents do not: a block keeps them, and a step sends the change
-of the table. All sums are sums of integers, so neither the cut into blocks nor their order changes a result.
+Tables of words are sent between processes; the clusters of documents stay with their chunk, and a step sends the change
+of the table. All sums are sums of integers, so neither the chunks nor their order change a result.
 """
 
 from __future__ import annotations
@@ -183,6 +183,7 @@ class Documents:
 
     @property
     def sums(self) -> np.ndarray:
+        """Sums of the documents' weights, clusters × words."""
         return self.table / ONE
 
     @property

@@ -333,6 +333,7 @@ class CoClusteringClassifier(TransferClassifier):
         return chosen["n_word_clusters"], chosen["trade_off"]
 
     def __sklearn_tags__(self):
+        """Return the tags; the estimator needs word counts, so scikit-learn's toy data score poorly."""
         tags = super().__sklearn_tags__()
         # As for scikit-learn's multinomial naive Bayes: counts of words, not measurements in two dimensions.
         tags.classifier_tags.poor_score = True

@@ -103,13 +103,14 @@ class CoClustering:
         self.n_iter, self.converged = 0, False
 
     def objective(self) -> float:
+        """Return the objective of the smoothed distributions."""
         return self.constant - mutual_information(self.target_table) - self.trade_off * self.source_information
 
     def run(self, max_iter: int, tol: float = 0.0, *, move_documents: bool = True) -> CoClustering:
-        """Iterate until nothing moves, up to ``max_iter`` iterations in all; return the search.
+        """Iterate until nothing moves, at most ``max_iter`` iterations in total; return the search.
 
         The word step comes first, because the first word clusters do not depend on the classes. ``tol`` ends the search
-        when an iteration lowers the objective by less than this share of what all iterations did.
+        when an iteration lowers the objective by less than this share of the total decrease.
         """
         while self.n_iter < max_iter and not self.converged:
             self.n_iter += 1
@@ -125,6 +126,7 @@ class CoClustering:
         return self
 
     def word_step(self) -> int:
+        """Move every word to its best cluster; return the number of words that moved."""
         from isthmus.classify.cocc.kernels import assign_words
 
         alive = np.bincount(self.words, minlength=self.k) > 0
@@ -134,6 +136,7 @@ class CoClustering:
         return changed
 
     def document_step(self) -> int:
+        """Move every document to its best cluster; return the number of documents that moved."""
         groups = self.words.astype(np.min_scalar_type(self.k))  # short numbers stay in the fastest memory
         changed = self.documents.move(document_logs(self.target_table), groups=groups, phase="co-clustering")
         self._add_documents()

@@ -35,7 +35,10 @@ _BLIND_TEMPERATURE = 10.0  # temperature after partial_fit, which keeps no row t
 class TargetRows:
     """Target rows in chunks that are labelled by rule and counted under their labels, round by round.
 
-    ``history`` has for each labelling the rows that changed and the mean winning share.
+    Attributes
+    ----------
+    history : list of dict
+        Per round: the number of rows that changed and the mean winning share.
     """
 
     def __init__(self, passes: Passes, rounds: int):
@@ -43,6 +46,7 @@ class TargetRows:
         self.history: list[dict] = []
 
     def label(self, projection: Projection, step: int) -> None:
+        """Label all target rows by rule with a projection, and store labels and margins of this step."""
         self.phase = f"adapting, round {step} of {self.rounds}"
         found = self.passes.sum(label_block, "target", projection, step, phase=self.phase, add=add_tuples)
         self.labels, self.margins = np.concatenate(found[0]), np.concatenate(found[1])
@@ -55,6 +59,7 @@ class TargetRows:
         return self.passes.sum(count_above, "target", least, step, phase=self.phase).total()
 
     def class_sizes(self) -> np.ndarray:
+        """Return the number of target rows per predicted class."""
         return np.bincount(self.labels, minlength=self.n_classes)
 
 
@@ -392,6 +397,7 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         return ProjectionRule(*terms, self.inverse_temperature_, self.prior_, *svm)
 
     def __sklearn_tags__(self):
+        """Return the tags; scikit-learn's toy data have too few columns, so scores on them are poor."""
         tags = super().__sklearn_tags__()
         # A column serves one class: fewer columns than classes, as in scikit-learn's toy data, cannot be learned.
         tags.classifier_tags.poor_score = True

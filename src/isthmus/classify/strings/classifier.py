@@ -261,6 +261,20 @@ class TransductiveKernelClassifier(TransferClassifier):
         return not (isinstance(self.kernel, str) and self.kernel == "precomputed")
 
     def fit(self, X, y, sample_domain=None):
+        """Fit texts, rows of a matrix, or a precomputed kernel.
+
+        Parameters
+        ----------
+        X : sequence of str, ndarray or sparse matrix
+        y : array-like of shape (n_rows,)
+            Labels of the source rows; None for target rows.
+        sample_domain : array-like of int of shape (n_rows,), optional
+            Domain of each row.
+
+        Returns
+        -------
+        self
+        """
         # A callable kernel may compare rows of a matrix as well as texts: the type of X decides.
         matrix = sp.issparse(X) or getattr(X, "ndim", 1) == 2
         self._seen_kind = "matrix" if matrix and callable(self.kernel) else "text"

@@ -1,4 +1,4 @@
-"""String kernels by landmarks: each document as its likeness to some hundred others, and a ridge on these features."""
+"""Approximate string kernels by landmarks: a ridge regression on similarities to a few hundred documents."""
 
 from __future__ import annotations
 
@@ -28,16 +28,32 @@ from isthmus.features.languages import IDEOGRAPHIC
 from isthmus.features.strings import StringKernel
 
 LANDMARKS = 400
-_RIDGE, _ADDED = 1e-4, 0.5  # as the recipe has them
+_RIDGE, _ADDED = 1e-4, 0.5  # ridge penalty and share of target documents added, as in the recipe
 
 
 class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
-    """The recipe "strings" on blocks: a ridge on the source, then also on the surest half of the target.
+    """The recipe "strings" on chunks: a ridge on the source, then also on the most confident half of the target.
 
-    ``centre_`` and ``length_`` are the mean of the likenesses over all documents and their mean length about it.
+    Attributes
+    ----------
+    centre_ : ndarray of shape (n_landmarks,)
+        Mean similarity to each landmark over all documents.
+    length_ : float
+        Root mean squared distance of the documents to ``centre_``.
+    weights_ : ndarray of shape (n_landmarks, n_classes)
     """
 
     def fit_passes(self, passes: Passes) -> LandmarkKernelClassifier:
+        """Fit the chunks of both domains.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+        """
         sample, n_classes = passes.sample, len(passes.classes)
         lengths = UNSPACED_LENGTHS if passes.languages[0] in IDEOGRAPHIC else SPACED_LENGTHS
         self.kernel_ = StringKernel("presence", lengths)
@@ -51,7 +67,7 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
         self.length_ = float(np.sqrt(max(spread, 1e-12)))
         source, codes = self.steps(sample.texts()), sample.codes
         alpha = choose_ridge(self._rows(source), codes, n_classes, _RIDGE)
-        # The ridge was set on the sample; it stands for so many documents as the sample is smaller than the source.
+        # The penalty was chosen on the sample, so it grows with the ratio of the source to the sample.
         alpha *= max(1.0, float(first[3].sum()) / max(1, len(codes)))
         self.finish(first, alpha)
         phase = "comparing texts, second round"
@@ -64,7 +80,19 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
         return self.finish(second, alpha)
 
     def finish(self, sums: tuple[np.ndarray, ...], alpha: float) -> LandmarkKernelClassifier:
-        """Ridge weights and the mean response, from the sums of :func:`moments`."""
+        """Compute ridge weights and the mean response from sums.
+
+        Parameters
+        ----------
+        sums : tuple of ndarray
+            From :func:`moments`.
+        alpha : float
+            Ridge penalty.
+
+        Returns
+        -------
+        self
+        """
         gram, towards, total = sums[0] / ONE**2, sums[1] / ONE, sums[2] / ONE
         documents = sums[3].astype(float)
         count = documents.sum()
@@ -79,17 +107,48 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def steps(self, texts: list[str]) -> np.ndarray:
-        """Likeness of texts to the landmarks, in fixed point."""
+        """Return the similarity of texts to the landmarks, in fixed point.
+
+        Parameters
+        ----------
+        texts : list of str
+
+        Returns
+        -------
+        ndarray of int of shape (n_texts, n_landmarks)
+        """
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", IsthmusWarning)  # short texts; they are like nothing but themselves
+            warnings.simplefilter("ignore", IsthmusWarning)  # short texts resemble only themselves
             likeness = self.kernel_.cross(texts, self.landmarks_, normalize=True)
         return as_steps(rbf(likeness))
 
     def raw_scores(self, steps: np.ndarray) -> np.ndarray:
+        """Return class scores before calibration.
+
+        Parameters
+        ----------
+        steps : ndarray of int of shape (n_documents, n_landmarks)
+
+        Returns
+        -------
+        ndarray of shape (n_documents, n_classes)
+        """
         own = exact_product(steps, self.weights_ / self.length_)
         return own + (self.offset_ - (self.centre_ / self.length_) @ self.weights_)
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        """Return class scores of the documents of a chunk, and which documents are blank.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents, n_classes)
+            Their softmax are probabilities.
+        blank : ndarray of bool of shape (n_documents,)
+        """
         steps, blank = block_steps(block, "strings", self.steps)
         return self.inverse_temperature_ * self.raw_scores(steps), blank
 
@@ -106,9 +165,24 @@ class LandmarkKernelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def moments(block: Block, model: LandmarkKernelClassifier, n_classes: int, least: int | None) -> tuple[np.ndarray, ...]:
-    """Sums of features, of their products, per class, and how many documents: all labelled ones of a source block.
+    """Return the sums of a chunk from which the ridge is computed.
 
-    Of a target block those that are sure enough, or with ``least`` None the plain sums alone.
+    The labelled documents of a source chunk count. Of a target chunk, the confident documents count under their
+    predicted class.
+
+    Parameters
+    ----------
+    block : Block
+    model : LandmarkKernelClassifier
+    n_classes : int
+    least : int or None
+        Least confidence, as a bin, at which a target document counts; None counts none.
+
+    Returns
+    -------
+    tuple of ndarray
+        Products of the features, their sums by class, their sum, the documents by class; then over all documents the
+        sum of the features, and the number of documents with the sum of squares.
     """
     steps, _ = block_steps(block, "strings", model.steps)
     if block.side == "source":
@@ -134,11 +208,23 @@ def moments(block: Block, model: LandmarkKernelClassifier, n_classes: int, least
 
 
 def score_histogram(block: Block, model: LandmarkKernelClassifier) -> np.ndarray:
+    """Return how many target documents of a chunk fall into each bin of confidence.
+
+    Parameters
+    ----------
+    block : Block
+    model : LandmarkKernelClassifier
+
+    Returns
+    -------
+    ndarray of int of shape (1, n_bins)
+    """
     _, sure = _sureness(model, block_steps(block, "strings", model.steps)[0])
     return histogram(np.zeros(len(sure), dtype=np.int32), sure, 1)
 
 
 def _sureness(model: LandmarkKernelClassifier, steps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels and the largest raw score of each document, scaled to 0–1."""
     scores = model.raw_scores(steps)
     labels = scores.argmax(axis=1).astype(np.int32)
     winning = np.clip(scores.max(axis=1), -1.0, 3.0)
