@@ -424,13 +424,6 @@ def test_a_text_that_does_not_tell_is_read_in_the_first_of_several_languages():
     assert pick_language("价格太高了", ["de", "en"]) == "de"
 
 
-@pytest.mark.parametrize(("length", "cut"), [(58, False), (59, True)])
-def test_what_was_given_is_shown_in_sixty_characters(length, cut):
-    with pytest.raises(IsthmusError) as caught:
-        TextVectorizer(analyzer="x" * length).fit(ENGLISH)
-    assert f"analyzer='{'x' * (58 if cut else length)}{'…' if cut else chr(39)}; expected" in str(caught.value)
-
-
 @pytest.mark.parametrize(("n", "left_out"), [(49, False), (50, True)])
 def test_words_of_all_documents_are_stop_words_from_fifty_texts_on(n, left_out):
     """This holds for a language without a list of stop words."""

@@ -162,7 +162,7 @@ def cut_groups(chunks: Sequence[HasRows], most: int) -> list[Sequence[HasRows]]:
 
 def run_noted(
     function: Callable, group: Sequence[HasRows], args: tuple, add: Callable | None
-) -> tuple[Any, list[Warning]]:
+) -> tuple[Any, list[Warning | str]]:
     """Return the results of a group of chunks, or their sum where ``add`` is given, and the warnings."""
     results = (function(chunk, *args) for chunk in group)
     with warnings.catch_warnings(record=True) as caught:
@@ -170,7 +170,7 @@ def run_noted(
     return found, [caution.message for caution in caught]
 
 
-def join_groups(found: Sequence[tuple[Any, list[Warning]]], add: Callable | None) -> list:
+def join_groups(found: Sequence[tuple[Any, list[Warning | str]]], add: Callable | None) -> list:
     """Warn as the groups did; return all results, or the sums of the groups where ``add`` is given."""
     for caution in chain.from_iterable(cautions for _, cautions in found):
         warnings.warn(caution, stacklevel=2)
