@@ -1,4 +1,4 @@
-"""Group files larger than memory: cross-guided k-means with sums over blocks."""
+"""Group files larger than memory by cross-guided k-means, with sums over chunks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
 
 @dataclass
 class LargeClusters:
-    """What grouping a large input gave.
+    """Clusters of a large input.
 
     Attributes
     ----------
@@ -124,6 +124,7 @@ def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **
 def write_clusters(
     chunk: Chunk, job: Job, columns: Columns, model: CrossGuidedKMeans, output: Output, added: dict[str, list]
 ) -> np.ndarray:
+    """Write the rows of a chunk with their clusters, and return the number of documents of each cluster."""
     labels = model.predict(chunk_rows(ChunkBlock(chunk, job, columns).rows, model.idf_))
     if not output.part(chunk).is_file():
         table = {name: np.array(cells, dtype=object)[labels].tolist() for name, cells in added.items()}

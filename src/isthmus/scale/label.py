@@ -1,4 +1,4 @@
-"""Label files larger than memory: the passes of a run in their order."""
+"""Label files larger than memory."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ Census = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # see take_censu
 
 @dataclass
 class LargeResult:
-    """What a large run did.
+    """Result of a large run.
 
     Attributes
     ----------
     method : str
-        The method that was fitted on everything; several joined by ``+`` where they vote.
+        The method that was fitted on all documents; the names of several that vote are joined by ``+``.
     decision : list of dict
-        What was weighed, and on how many documents.
+        The methods that were compared, and the number of documents.
     classes : list of str
     labels : dict of str to int
-        How many target documents got each label, those without a text left out.
+        Number of target documents with each label, without those that have no text.
     source_documents, target_documents, without_text, needs_review, bad_rows : int
     mean_confidence : float
     expected_accuracy : AccuracyEstimate
@@ -218,7 +218,7 @@ class LabelRun(Run[LabelRequest]):
     # -- methods ------------------------------------------------------------------------------------------------------
 
     def _choose(self) -> dict[str, float]:
-        """Weights of the methods that the evidence of the sample supports, as far as they run in blocks."""
+        """Return the weights of the methods that the evidence of the sample supports and that run in chunks."""
         labels = np.array(self.source_sample[1], dtype=object)
         texts = TransferTexts.of(self.source_sample[0], labels, self.target_sample)
         self.candidates = try_methods(texts, **self.request.reading())
@@ -259,7 +259,7 @@ class LabelRun(Run[LabelRequest]):
         return fit_stages(model, *samples, self.candidates, self.request.reading(), n_labelled)
 
     def _classifiers(self, trust: Trust, *, compare: bool) -> SampleClassifiers | None:
-        """Classifiers of the sample's words; they compare labels only where an accuracy is expected."""
+        """Return classifiers of the sample's words; they compare labels only where an accuracy is expected."""
         compare = compare and trust.expected.estimate is not None
         if trust.scorer is None or not (compare or trust.scorer.novelty.groups):
             return None
@@ -272,7 +272,7 @@ class LabelRun(Run[LabelRequest]):
         return SampleClassifiers.of(trust.scorer, self.views[reading.name], self.target_sample, compare=compare)
 
     def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> tuple[np.ndarray, bool]:
-        """Confidences below which documents are reviewed, and whether all are since too few would pass."""
+        """Return the confidences below which documents are reviewed, and whether all are because too few would pass."""
         counts, passable, per_class, _ = census
         budget = self.request.budget
         limits = review_limits(counts, budget, trust.caution, trust.surest)
@@ -322,7 +322,7 @@ class LabelRun(Run[LabelRequest]):
         return result
 
     def write_bad_rows(self, path: Path) -> None:
-        """In the order of the files."""
+        """Write the rows that could not be read, in the order of the files."""
         with whole_file(path) as part, open(part, "w", encoding="utf-8") as out:
             for chunk in self.chunks:
                 for row in unpack(self.store.load(f"facts/{chunk.number}")["bad"]):
@@ -373,7 +373,7 @@ def write_labels(
     estimated: bool,
     budget: float,
 ) -> tuple[int, int]:
-    """Write the labelled rows of a chunk; numbers of guarded cells and of documents to review."""
+    """Write the labelled rows of a chunk, and return the numbers of guarded cells and of documents to review."""
     held = job.store.load(f"labelled/{chunk.number}")
     names = np.array([*(group["group"] for group in novel), ""], dtype=object)  # -1 is the last: no group
     low = held["steps"] < limits[held["disputed"].astype(int)]

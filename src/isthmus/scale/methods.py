@@ -1,4 +1,4 @@
-"""How blocks of files are fed to estimators, and what these become once they are fitted."""
+"""Fit estimators on chunks of files, and read the opinions of fitted ones."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from isthmus.scale.views import View, load_rows
 
 @dataclass(frozen=True)
 class Columns:
-    """What leads to the rows of a chunk: the name of its vocabulary and the number of columns."""
+    """Vocabulary of the rows that a method reads, and how they are weighted."""
 
     view: str
     n_columns: int
     classes: np.ndarray
-    weighting: str = "counts"  # of the method's vectoriser, as are the other two
+    weighting: str = "counts"  # of the vectoriser of the method, like ``sublinear`` and ``idf``
     sublinear: bool = False
     idf: np.ndarray | None = None
 
@@ -38,7 +38,7 @@ class Columns:
 
 
 class ChunkBlock:
-    """A chunk of a file as an estimator's statistics see it."""
+    """A chunk of a file as an estimator reads it; see :class:`isthmus.features.blocks.Block`."""
 
     def __init__(self, chunk: Chunk, job: Job, columns: Columns):
         self.chunk = chunk
@@ -79,7 +79,7 @@ def on_block(chunk: Chunk, job: Job, columns: Columns, function: Callable[..., A
 
 
 class ChunkPasses:
-    """Feeds the blocks of a :class:`isthmus.scale.run.Run` to a fit; see :class:`isthmus.features.blocks.Passes`."""
+    """Chunks of a :class:`isthmus.scale.run.Run` for a fit; see :class:`isthmus.features.blocks.Passes`."""
 
     def __init__(self, run: Any, view: View, vectorizer: Any = None):
         self.run, self.view = run, view
@@ -108,7 +108,7 @@ class ChunkPasses:
     def sum(
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
     ) -> Any:
-        """Statistics of all chunks of "source", "target" or "both", added up."""
+        """Return the sum of a statistic over all chunks of "source", "target" or "both"."""
         chunks = self.run.chunks if sides == "both" else getattr(self.run, sides)
         arguments = self.run.job, self.columns, function, *args
         return self.run.engine.sum(on_block, chunks, *arguments, phase=phase, add=add)

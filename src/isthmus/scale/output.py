@@ -1,4 +1,4 @@
-"""What a large run writes: a part for every block, whole files made of them, a manifest; and the run's own folder."""
+"""Write the output of a run in chunks: one part per chunk, the files that join them, and the folder of the run."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ from isthmus.scale.store import trouble, whole_file
 
 @dataclass(frozen=True)
 class Output:
-    """Where the labelled rows go: a folder with a file for each input file, or one file."""
+    """Place of the labelled rows: a folder with one file for each input file, or one file."""
 
     place: str
     work: str
     spreadsheet_safe: bool = False
-    add: tuple[str, ...] = ()  # of the added columns those that are written; all where none is named
+    add: tuple[str, ...] = ()  # added columns that are written; all if empty
 
     @property
     def is_file(self) -> bool:
@@ -54,12 +54,13 @@ class Output:
 
 
 def names_file(place: str) -> bool:
-    """Whether the output is one file: its name has an ending that names a format."""
+    """Return whether the output is one file: the ending of its name is a format."""
     format = written_format(place)
     return format is not None and format.blocks and not Path(place).is_dir()
 
 
 def check_places(output: str, inputs: Sequence[str]) -> None:
+    """Refuse an output that would replace an input or that has no known format."""
     for path in inputs:
         if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise UsageError(f"{output!r} is an input of this run; give another name.", code="output-unwritable")
@@ -77,7 +78,7 @@ def check_places(output: str, inputs: Sequence[str]) -> None:
 
 
 def write_part(output: Output, chunk: Chunk, rows: Rows, added: Mapping[str, list]) -> int:
-    """The labelled rows of a chunk, without a header; number of guarded cells."""
+    """Write the labelled rows of a chunk without a header, and return the number of guarded cells."""
     kind = output.kind_of(chunk)
     added = only_columns(added, output.add)
     guard = FormulaEscaper(output.spreadsheet_safe)
@@ -98,7 +99,7 @@ def write_part(output: Output, chunk: Chunk, rows: Rows, added: Mapping[str, lis
 
 
 def assemble(output: Output, chunks: Sequence[Chunk], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
-    """Join the parts to one file, or one for each input file; a row of the manifest for each."""
+    """Join the parts to one file, or one for each input file, and return a row of the manifest for each."""
     if output.is_file:
         n_sets = len({chunk.block.shard.columns for chunk in chunks})
         if n_sets > 1 and output.kind_of(chunks[0]) != "jsonl":
@@ -120,7 +121,7 @@ def assemble(output: Output, chunks: Sequence[Chunk], added: Sequence[str], forc
 
 
 def output_names(paths: Sequence[str]) -> dict[str, str]:
-    """A name in the output folder for each input file: its own, or with its folder's where two are alike."""
+    """Return a name in the output folder for each input file; a duplicate also gets the name of its folder."""
     names: dict[str, str] = {}
     for path in paths:
         name, parent = Path(path).name, Path(path).resolve().parent
@@ -160,16 +161,19 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def work_folder(place: str) -> Path:
-    """Where a run keeps what it needs: beside the output file, or inside the output folder."""
+    """Return the folder of the run: next to the output file, or inside the output folder."""
     path = Path(place)
     return path.parent / f".{path.name}.isthmus-run" if names_file(place) else path / ".isthmus-run"
 
 
 def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) -> Path:
-    """The run's folder, empty or with what the same run left; two runs never share one.
+    """Open the folder of a run, empty or with the files of the same run, for this process only.
 
-    Refused: an output that exists, without ``force``; a stopped run, without ``resume`` or ``force``; resuming with
-    other inputs or options.
+    Raises
+    ------
+    DataError
+        The output exists and ``force`` is not set, a stopped run exists and neither ``resume`` nor ``force`` is set,
+        or the stopped run has other inputs or options.
     """
     work, path = work_folder(place), Path(place)
     finished = path.is_file() if names_file(place) else (path / MANIFEST).is_file()
@@ -209,7 +213,7 @@ def _difference(name: str, before: Any, now: Any) -> str:
 
 
 def _take(work: Path) -> None:
-    """Only one process at a time works in the folder."""
+    """Lock the folder for this process."""
     lock = work / "lock"
     try:
         work.mkdir(parents=True, exist_ok=True)

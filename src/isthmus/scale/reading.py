@@ -1,4 +1,4 @@
-"""Texts of a block to numbers of terms: the costly pass over a large input, done once and kept."""
+"""Read the texts of a chunk as numbers of terms: the expensive pass over a large input, whose result is stored."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from isthmus.features.token_kernels import number_keys, pack_plain_words
 from isthmus.features.tokens import WordAnalyzer, as_terms
 from isthmus.features.vectorizer import EVERYWHERE, analyzer_for
 
-_CACHE_WORDS = 500_000  # stems remembered between blocks
+_CACHE_WORDS = 500_000  # words whose stems are cached between chunks
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How texts become terms: decided once, from a sample, and the same for all blocks and workers."""
+    """Choice of how texts become terms, made once from a sample and the same for all chunks and workers."""
 
     analyzer: str = "words"
     languages: tuple[str, ...] = ("en",)
@@ -36,19 +36,19 @@ class Reading:
 
     @property
     def spared(self) -> bool:
-        """Whether words stay as written: stems and stop words cost English verdicts more than they bring."""
+        """Whether words are not stemmed: stems and stop words lower the accuracy of English verdicts."""
         return self.sentiment and self.languages[0] == "en"
 
     @property
     def most_documents(self) -> float:
-        """Share of documents above which a term is a stop word, where no list is kept."""
+        """Share of documents above which a term is a stop word, for languages without a list of stop words."""
         language = self.languages[0]
         unlisted = language != "other" and language not in UNSPACED and not stop_words(language)
         return EVERYWHERE if unlisted and not self.sentiment else 1.0
 
 
 def choose_reading(texts: Sequence[str], *, analyzer: str = "auto", language: str = "auto") -> Reading:
-    """How these texts are best read; those given stand for all."""
+    """Choose how to read texts, from some of them."""
     given = resolve_language(language)
     languages = languages_in_use(texts) if given == "auto" else (given,)
     chosen = analyzer_for(languages) if analyzer == "auto" else analyzer
@@ -57,7 +57,7 @@ def choose_reading(texts: Sequence[str], *, analyzer: str = "auto", language: st
 
 @dataclass
 class Tokens:
-    """Terms of a block's documents in their order, as numbers of the block's own distinct terms.
+    """Terms of the documents of a chunk in their order, as numbers of the distinct terms of the chunk.
 
     ``terms`` are packed (:func:`isthmus.features.term_table.pack_texts`). ``solo``: which are whole words and may form
     pairs; empty where all are.
@@ -82,7 +82,7 @@ def _analyzer(reading: Reading) -> WordAnalyzer:
 
 
 def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
-    """Terms of the texts."""
+    """Return the terms of texts."""
     if reading.analyzer != "words":
         return _read_keys(texts, reading)
     words = _analyzer(reading)
@@ -108,9 +108,9 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
 
 
 def _number_words(texts: Sequence[str], words: WordAnalyzer) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Different words, the words of all documents as numbers of these, and where each document ends.
+    """Return the distinct words, the words of all documents as their numbers, and the end of each document.
 
-    Plain letters are read as bytes, many times as fast as by a pattern.
+    Texts of ASCII characters are read as bytes, which is many times as fast as a pattern.
     """
     language = words.languages[0]
     is_plain = np.array([text.isascii() for text in texts], dtype=bool)
@@ -135,7 +135,7 @@ def _number_words(texts: Sequence[str], words: WordAnalyzer) -> tuple[list[str],
 
 
 def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray) -> Tokens:
-    """Words to terms: none for a stop word, one, or several for a word that is cut into pieces."""
+    """Convert words to terms: none for a stop word, one, or several for a word that is cut into parts."""
     names: dict[str, int] = {}
     lengths = np.fromiter(map(len, terms), dtype=np.int64, count=len(terms))
     flat = np.fromiter(

@@ -1,4 +1,4 @@
-"""Where what was made of a block is kept between passes: in memory, or in a folder that all workers see."""
+"""Store arrays of chunks between passes, in memory or in a folder that all workers share."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class FolderStore:
 
 
 def damaged(name: str, why: Any) -> DataError:
-    """A file in the run's folder that this run cannot have written."""
+    """Return the error for a file in the folder of the run that this run cannot have written."""
     return DataError(
         f"{name!r} in the folder of the stopped run cannot be used ({why}); start again with force=True.",
         code="file-trouble",
@@ -106,7 +106,7 @@ Store = MemoryStore | FolderStore
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A hidden file beside ``path`` that takes its place when the block ends well."""
+    """Yield a hidden file next to ``path`` that replaces it when the block ends without an error."""
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +120,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def trouble(path: Path, error: OSError) -> DataError:
+    """Return the error for a file that cannot be written."""
     return DataError(
         f"{str(path)!r} cannot be written ({error.strerror or error}); nothing half-written is left. Make room or "
         "permission, then continue with resume=True.",
@@ -128,12 +129,12 @@ def trouble(path: Path, error: OSError) -> DataError:
 
 
 def pack(value: Any) -> np.ndarray:
-    """A value that JSON can hold, as bytes."""
+    """Return a value that JSON supports, as an array of bytes."""
     return np.frombuffer(json.dumps(value).encode(), dtype=np.uint8)
 
 
 def unpack(packed: np.ndarray) -> Any:
-    """What :func:`pack` was given, tuples as lists."""
+    """Return the value that :func:`pack` was given, with lists for tuples."""
     try:
         return json.loads(packed.tobytes())
     except ValueError as error:

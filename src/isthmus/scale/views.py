@@ -1,4 +1,4 @@
-"""Vocabulary of a large input with exact document frequencies, and its documents as rows over that vocabulary."""
+"""Count the vocabulary of a large input, with exact document frequencies, and the rows of its documents."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from isthmus.scale.chunks import TERM_PARTS, Chunk, Job, load_codes, make_tokens
 from isthmus.scale.reading import Reading, Tokens, read_tokens
 from isthmus.scale.store import damaged
 
-MAX_TERMS = 1_000_000  # columns at most: the commonest terms
-_MERGED = 4_000_000  # terms of blocks merged at a time: bounds the memory of the merge and keeps its table in the cache
-_PAIRS = 20_000_000  # the same of pairs
+MAX_TERMS = 1_000_000  # most columns: the most frequent terms
+_MERGED = 4_000_000  # terms of chunks merged at a time: bounds the memory, and the table fits into the cache
+_PAIRS = 20_000_000  # pairs of chunks merged at a time
 
 
 @dataclass
 class View:
-    """A vocabulary: the terms and pairs of them, and in how many documents each column occurs.
+    """A vocabulary: terms and pairs of terms, with the document frequency of each column.
 
-    Columns are sorted by their names, as in memory: a method that starts at random finds the same start.
+    Columns are sorted by their names as in memory, so that a method with a random start has the same start.
     """
 
     reading: Reading
@@ -62,7 +62,7 @@ class View:
         return self.terms + [f"{self.terms[key // width]} {self.terms[key % width]}" for key in self.pairs.tolist()]
 
     def column_of(self, packed: np.ndarray) -> np.ndarray:
-        """Column of each packed term, -1 where it is not in the vocabulary."""
+        """Return the column of each packed term, -1 for a term outside the vocabulary."""
         if self._index is None:
             self._index = TermTable()
             self._index.add(pack_texts(self.terms))
@@ -88,9 +88,9 @@ class View:
 
 
 def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading, n_documents: int) -> View:
-    """The terms in enough documents, with exact frequencies, in bounded memory.
+    """Return the terms in enough documents with their exact frequencies, in bounded memory.
 
-    Terms are merged, and pruned, in parts by a hash; each term of a chunk is read once, in its part.
+    Terms are merged and pruned in parts by their hash.
     """
     least = _least_documents(n_documents)
     most = reading.most_documents * n_documents
@@ -108,7 +108,7 @@ def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading,
     frequency = np.concatenate([counts for _, counts in merged])
     order = np.array(sorted(range(len(found_terms)), key=found_terms.__getitem__), dtype=np.int64)
     left_out = max(0, len(order) - MAX_TERMS)
-    if left_out:  # the commonest stay, of equally common terms the first by name
+    if left_out:  # the most frequent remain, of equally frequent terms the first by name
         order = order[np.sort(np.argsort(-frequency[order], kind="stable")[:MAX_TERMS])]
     view = View(reading, [found_terms[i] for i in order], frequency[order], n_documents, left_out=left_out)
     return _with_pairs(engine, job, chunks, view, least) if reading.pairs else view
@@ -129,14 +129,14 @@ class PartGroup(NamedTuple):
 def _merge_terms(
     group: PartGroup, job: Job, chunks: Sequence[Chunk], reading: Reading, least: int, most: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Packed terms of some parts that are kept, and their document frequencies."""
+    """Return the packed terms of some parts that are frequent enough, and their document frequencies."""
     table, counts = TermTable(), np.zeros(0, dtype=np.int64)
     for chunk in chunks:
         terms, frequency = job.term_counts(chunk, reading, group.first, group.last)
         numbers = table.add(terms)
         if table.size > len(counts):
             counts = np.concatenate([counts, np.zeros(2 * table.size - len(counts), dtype=np.int64)])
-        counts[numbers] += frequency  # a chunk has every term once
+        counts[numbers] += frequency  # a chunk lists every term once
     counts = counts[: table.size]
     kept = (least <= counts) & (counts <= most)
     return table.packed(kept), counts[kept]
@@ -146,7 +146,7 @@ def _merge_terms(
 
 
 def _with_pairs(engine: Any, job: Job, chunks: Sequence[Chunk], view: View, least: int) -> View:
-    """The view with pairs of its words: a pair is no commoner than its words, so none is missed."""
+    """Return the view with pairs of its words; a pair is at most as frequent as its words, so none is missed."""
     found = []
     total = engine.sum(_pair_total, chunks, job, view, phase="counting word pairs")
     parts = 1 + int(total or 0) // _PAIRS
@@ -190,7 +190,7 @@ def _pair_counts(chunk: Chunk, job: Job, view: View, part: int, parts: int) -> t
     order = np.lexsort((rows, keys))
     keys, rows = keys[order], rows[order]
     fresh = np.ones(len(keys), dtype=bool)
-    fresh[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])  # once a document
+    fresh[1:] = (keys[1:] != keys[:-1]) | (rows[1:] != rows[:-1])  # a pair counts once per document
     return np.unique(keys[fresh], return_counts=True)
 
 
@@ -206,7 +206,7 @@ def _add_keys(a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 
 
 def make_rows(chunk: Chunk, job: Job, view: View, classes: np.ndarray) -> None:
-    """Rows of a chunk over the vocabulary, kept for the passes to come."""
+    """Store the rows of a chunk over the vocabulary for later passes."""
     name = f"rows/{view.name}/{chunk.number}"
     if not job.store.has(name):
         rows = view.count(job.tokens(chunk, view.reading))
@@ -227,7 +227,7 @@ def load_rows(chunk: Chunk, job: Job, name: str, n_columns: int) -> RowBlock:
 
 
 def _hangs_together(rows: RowBlock) -> bool:
-    """Whether rows are within the vocabulary: compiled loops stay within their tables."""
+    """Return whether rows are within the vocabulary, so that compiled loops stay within their tables."""
     indptr, indices, counts = rows.indptr, rows.indices, rows.counts
     whole = len(indptr) > 0 and indptr[0] == 0 and indptr[-1] == len(indices) == len(counts)
     ordered = not np.any(np.diff(indptr) < 0)
