@@ -47,8 +47,6 @@ REWRITTEN_LATER = {
     "src/isthmus/features/lexicons.py",
     "src/isthmus/features/strings.py",
     "src/isthmus/features/vectorizer.py",
-    "src/isthmus/scale/output.py",
-    "src/isthmus/scale/store.py",
 }
 
 SOURCES = sorted((pages.ROOT / "src").rglob("*.py"))
