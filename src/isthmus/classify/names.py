@@ -90,7 +90,7 @@ def settle_softly(
 def learn_shares(
     rows: np.ndarray, shares: np.ndarray, *, ridges: tuple[float, ...] = RIDGES
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fit a ridge regression of class shares on centred rows, with the penalty that predicts left-out rows best.
+    """Fit a ridge regression of soft class labels on centred rows; choose the penalty that predicts left-out rows best.
 
     Parameters
     ----------

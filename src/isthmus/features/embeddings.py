@@ -1,4 +1,4 @@
-"""Vectors of whole texts from models trained elsewhere: one more view of a collection, beside its words.
+"""Embed whole texts with pre-trained models: one more view of a collection, next to its words.
 
 Names become models in one place, ``resolve_embedder``:
 
@@ -262,7 +262,7 @@ class VectorCache:
         return found
 
     def write(self, texts: Sequence[str], vectors: np.ndarray) -> None:
-        """Keep vectors; the file appears whole or not at all."""
+        """Store vectors; the file appears only when it is complete."""
         keys = np.array([text_key(text) for text in texts])
         name = hashlib.blake2b("".join(keys.tolist()).encode(), digest_size=12).hexdigest()
         try:

@@ -18,7 +18,7 @@ from isthmus.features.spelling import normalize_text
 
 
 def read_table(name: str, width: int) -> list[list[str]]:
-    """Rows of a table beside this file; cells that are missing at the end of a row are empty."""
+    """Return the rows of a table next to this file; cells that are missing at the end of a row are empty."""
     lines = Path(__file__).with_name(name).read_text("utf-8").splitlines()[1:]
     return [(line.split("\t") + [""] * width)[:width] for line in lines]
 
@@ -65,7 +65,7 @@ _SAMPLE_DOCUMENTS = 300
 _SAMPLE_CHARACTERS = 400  # that the identifier reads; more changes nothing but its time
 _SCRIPT_CHARACTERS = 2_000  # that the count of scripts reads: some Chinese papers open with an English abstract
 _SURE = 0.5  # probability below which a text does not tell its language
-_CERTAIN = 0.9  # probability from which a single text speaks for a language that is rare in its collection
+_CERTAIN = 0.9  # probability; from here on, a single text has a language that is rare in its collection
 _FEW = 3  # documents, below which a language is rare
 _FEW_LETTERS = 20  # too few to tell a language by
 _SMALL_WORDS = 0.03  # share of function words below which a text is not running text; it is 0.2 to 0.5 in most

@@ -74,7 +74,7 @@ class LatentSemantics(TransformerMixin, BaseEstimator):
         size = max(1, min(self.n_components, X.shape[0] - 1, X.shape[1]))
         key = ("latent", size, self.random_state, rows_key(X))
         directions, self.singular_values_ = shared(key, lambda: leading_directions(X, size, self.random_state))
-        self.components_ = directions.T  # shared with whoever asked before; multiplying needs it as it lies
+        self.components_ = directions.T  # shared with earlier callers; this memory layout makes products fast
         return self
 
     def fit_transform(self, X, y=None):

@@ -1,4 +1,4 @@
-"""General lexicons of opinion words, read as data from installed packages, and classes that they can speak for.
+"""General lexicons of opinion words, read as data from installed packages, and the classes that they support.
 
 Nothing is shipped here. English comes from ``vaderSentiment`` (extra ``lexicons``; MIT); German and French are read
 where ``textblob-de`` (the German Polarity Lexicon, Apache 2.0) and ``textblob-fr`` (PDDL) are installed. The packages
@@ -155,7 +155,7 @@ def _read_grades(classes: list) -> dict[Any, float] | None:
 def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, dict[Any, float]]:
     """Return the lexicon's words as labelled words of polar classes, as ``word_labels`` takes them.
 
-    A positive word speaks for the most positive class and a negative one for the most negative, with full weight, since
+    A positive word supports the most positive class and a negative word the most negative, with full weight, since
     how strong words are is better learned from the documents.
     """
     best = max(polarity, key=lambda name: polarity[name])

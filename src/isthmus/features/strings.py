@@ -109,7 +109,7 @@ class StringKernel:
         return self.gram_and_diagonal(texts, normalize=normalize, out=out, dtype=dtype)[0]
 
     def gram_and_diagonal(self, texts, *, normalize=None, out=None, dtype=None):
-        """Like :meth:`gram`, and the raw diagonal beside it (what normalising divides by)."""
+        """Return :meth:`gram` and its raw diagonal, by which the normalisation divides."""
         codes, offsets = self._encode(check_texts(texts))
         return self._compute(codes, offsets, 0, normalize, out, dtype)
 

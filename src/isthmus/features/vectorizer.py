@@ -87,11 +87,11 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         With tf-idf: 1 + log(count) instead of the count.
 
     subwords : {"auto", True, False}, default="auto"
-        Count every five letters in a row beside each word, so that compounds and endings share what they share; in
+        Also count all sequences of five letters in each word, so that related compounds and endings share features; in
         German and other languages that join words or pile up endings, and those without a stemmer. "auto": with single
         words, unless ``sentiment`` is True or ``stem`` False.
     phrases : collection of str, optional
-        Sequences of words to be counted beside those of ``ngram_range``, which they may exceed in length.
+        Sequences of words to count in addition to ``ngram_range``; they may be longer.
     negation : int, default=0
         How many words after one that negates count as other words: with 3, "not a good idea" holds "not-good" and no
         "good". In languages whose negations are known.
@@ -208,7 +208,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return shared(key, lambda: self._weigh(counts))
 
     def read_words(self, texts: Sequence[str]) -> None:
-        """Read words ahead, inside ``sharing()``, for whoever reads them in the same way."""
+        """Analyse words ahead, inside ``sharing()``, for all later callers with the same settings."""
         self._choose_analyzer(texts)
         if self.analyzer_ == "words":
             read_words(texts, self._words)

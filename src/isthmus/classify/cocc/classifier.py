@@ -119,7 +119,7 @@ class CoClusteringClassifier(TransferClassifier):
     restart_histories_ : list of list of float
         The same for every start.
     refine_history_ : list of float
-        Mean cosine of the documents with their centroids after every pass over them; it never falls.
+        Mean cosine of the documents with their centroids after every iteration; it never falls.
     refine_condition_ : {"converged", "max_iter", "reverted", "off"}
         "reverted": a class would have lost more than half of its documents, so the co-clustering's labels were kept.
     n_iter_ : int

@@ -24,7 +24,7 @@ from isthmus.features.blocks import Block, ClassCounts, Passes, add_tuples, coun
 from isthmus.features.projection import Projection, TermProjector
 from isthmus.features.term_chi2 import TermStatistics, as_counts, count_terms
 
-TEMPERATURES = (math.exp(-3.0), math.exp(6.0))  # bounds of the factor of the class shares
+TEMPERATURES = (math.exp(-3.0), math.exp(6.0))  # bounds of the inverse temperature
 _BACK_ROWS = 3_000  # source rows that check a round of adaptation
 _BACK_FALL = 0.05  # largest fall of the share of these rows that is labelled rightly
 _MAX_TEMPERATURE_ROWS = 4_000  # rows that determine one number well enough
