@@ -129,8 +129,8 @@ class Run(Generic[Asked]):
         self.job = Job(self.store, columns, self.set_aside)
         # The first texts of some files of both sides: the same for every size of chunks.
         texts: list[str] = []
-        for chunks in (self.source, self.target):
-            shards = list(by_shard(chunks).values())
+        for own_side in (self.source, self.target):
+            shards = list(by_shard(own_side).values())
             for own in shards[:: max(1, len(shards) // _HEAD_SHARDS)]:
                 first: list[str] = []
                 for chunk in own:

@@ -79,7 +79,7 @@ class FolderStore:
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         with whole_file(self.path(name)) as part, open(part, "wb") as out:
-            np.savez(out, **arrays)
+            np.savez(out, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle
 
     def load(self, name: str, *keys: str) -> Mapping[str, np.ndarray]:
         """Return the arrays with these keys, or all of them."""

@@ -119,8 +119,8 @@ class SampleClassifiers:
 
     Attributes
     ----------
-    view : View
-        The rows of chunks that they read.
+    view : str
+        Name of the vocabulary whose rows they read.
     columns : CSR matrix of shape (n_columns, n_words)
         Assigns the columns of the rows to the words of the sample.
     idf : ndarray of shape (n_words,)
