@@ -11,6 +11,18 @@ def fit_temperature(scores: np.ndarray, codes: np.ndarray, *, bounds: tuple[floa
     """Return the factor a that makes softmax(a·scores) most likely for the true classes.
 
     One parameter, because held-out rows are few; the most likely class does not change.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+    codes : ndarray of int of shape (n_rows,)
+        True class of each row.
+    bounds : tuple of float
+        Smallest and largest factor.
+
+    Returns
+    -------
+    float
     """
     rows = np.arange(len(codes))
 
@@ -26,6 +38,17 @@ def fit_affine(logs: np.ndarray, codes: np.ndarray) -> tuple[float, np.ndarray]:
     """Return a slope a ≥ 0 and offsets per class that make softmax(a·logs + offsets) most likely for the true classes.
 
     The offsets supply the class frequencies that the scores lack; a weak penalty keeps them finite.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n_rows, n_classes)
+    codes : ndarray of int of shape (n_rows,)
+        True class of each row.
+
+    Returns
+    -------
+    slope : float
+    offsets : ndarray of shape (n_classes,)
     """
     n, n_classes = logs.shape
     wanted = np.eye(n_classes)[codes]

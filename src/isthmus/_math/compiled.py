@@ -13,6 +13,17 @@ def compiled(function: Callable | None = None, **options: Any) -> Any:
 
     The cache is next to the module, in the user's cache folder, or in ``NUMBA_CACHE_DIR``; if none is writable, every
     process compiles for itself.
+
+    Parameters
+    ----------
+    function : callable, optional
+        If omitted, a decorator is returned.
+    **options
+        Options of ``numba.njit``.
+
+    Returns
+    -------
+    callable
     """
     if function is None:
         return lambda inner: compiled(inner, **options)

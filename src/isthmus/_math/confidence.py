@@ -1,4 +1,4 @@
-"""How sure labels are: powers of probabilities, an accuracy with its interval, what a budget of errors lets pass."""
+"""Compute the confidence of labels: calibration, accuracy with its interval, and review within an error budget."""
 
 from __future__ import annotations
 
@@ -20,11 +20,20 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True)
 class AccuracyEstimate:
-    """The share of right labels to expect, with an interval that should hold it in ``confidence_level`` of all cases.
+    """Expected share of correct labels, with an interval.
 
-    ``estimate`` is None where nothing can be said; the interval is then 0 to 1 and ``reason`` says why. Otherwise
-    ``reason`` names what makes the interval wider than usual, if anything does. ``outside_groups`` is the share to
-    expect among documents of no new group, where there is such a group.
+    Attributes
+    ----------
+    estimate : float or None
+        None if no estimate is possible; the interval is then 0 to 1.
+    low, high : float
+        Ends of the interval.
+    confidence_level : float
+        Probability that the interval contains the true share.
+    reason : str
+        Reason why there is no estimate, or why the interval is wider than usual.
+    outside_groups : float or None
+        Expected share among documents outside new groups, if there are new groups.
     """
 
     estimate: float | None
@@ -36,30 +45,29 @@ class AccuracyEstimate:
 
     @property
     def for_calibration(self) -> float | None:
-        """What the confidence of documents outside new groups should be on average."""
+        """Mean confidence that documents outside new groups should have; None without an estimate."""
         return self.estimate if self.outside_groups is None else self.outside_groups
 
     @property
     def caution(self) -> float:
-        """From the estimate down to the low end of the interval, in log-odds; 0 where nothing is estimated."""
+        """Distance from the estimate to the low end of the interval, in log-odds; 0 without an estimate."""
         if self.estimate is None:
             return 0.0
         return max(0.0, float(clipped_logit(self.estimate) - clipped_logit(self.low)))
 
     @property
     def surest_alone(self) -> float:
-        """What a document of a single method can count for at most: its own confidences say little beyond that."""
+        """Largest confidence of a document labelled by one method; higher values of one method are not reliable."""
         return 1.0 if self.estimate is None else float(expit(clipped_logit(self.estimate) + ALONE))
 
     def raised(self, by: float, by_outside: float) -> AccuracyEstimate:
-        """Return a higher estimate, for example after two confused classes were merged.
+        """Return the estimate and its interval, raised by a difference, as after a merge of confused classes.
 
         Parameters
         ----------
         by : float
-            Increase of the estimate and of its interval.
         by_outside : float
-            Increase among documents outside new groups.
+            Rise among documents outside new groups.
 
         Returns
         -------
@@ -77,52 +85,89 @@ class AccuracyEstimate:
         )
 
     def __str__(self) -> str:
+        """Return the estimate with its interval, or the reason why there is none."""
         if self.estimate is None:
             return f"not estimated: {self.reason or 'too few documents, or labels that cannot be learned from words'}"
         return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.confidence_level:.0%} of cases)"
 
 
 def clipped_logit(share: Any) -> Any:
-    """Log-odds of a share, or of an array of them, cut off near 0 and 1."""
+    """Return the log-odds of a share, clipped near 0 and 1.
+
+    Parameters
+    ----------
+    share : float or ndarray
+
+    Returns
+    -------
+    float or ndarray
+    """
     share = np.clip(share, _CLIP, 1 - _CLIP)
     return np.log(share / (1 - share))
 
 
 def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
-    """Probabilities to a power, summing to one again: above 1 surer, below 1 less sure; the order stays."""
+    """Raise probabilities to a power and scale them to sum to one; the order stays.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+    power : float
+        Above 1 the probabilities become more extreme, below 1 less.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     logs = power * np.log(np.maximum(probabilities, 1e-300))
     raised = np.exp(logs - logs.max(axis=1, keepdims=True))
     return raised / raised.sum(axis=1, keepdims=True)
 
 
 def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
-    """Return confidences that are ``caution`` log-odds lower.
-
-    The result corresponds to the low end of the expected accuracy's interval.
+    """Lower confidences by ``caution`` log-odds, as if the accuracy were at the low end of its interval.
 
     Parameters
     ----------
-    confidence : array-like of shape (n_documents,)
-        Confidences.
+    confidence : array-like
     caution : float
-        Log-odds to subtract.
-    surest : float
-        Upper limit of a confidence before the subtraction.
+    surest : float, default=1.0
+        Largest confidence before the correction.
 
     Returns
     -------
-    ndarray of shape (n_documents,)
+    ndarray
     """
     return expit(logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, min(surest, 1 - _EDGE))) - caution)
 
 
 def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Confidence with that of documents in new groups cut to what is left for a wrong mark."""
+    """Multiply confidences in new groups by the probability that the mark is wrong.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n_documents,)
+    groups : ndarray of str of shape (n_documents,)
+        '' outside new groups.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+    """
     return np.where(groups != "", WRONGLY_MARKED * confidence, confidence)
 
 
 def without_text(texts: Sequence[str]) -> np.ndarray:
-    """Which documents hold nothing but blanks: they get labels, but count for no class."""
+    """Mark texts that are blank: they get labels but count for no class.
+
+    Parameters
+    ----------
+    texts : sequence of str
+
+    Returns
+    -------
+    ndarray of bool of shape (n_texts,)
+    """
     return np.array([not text.strip() for text in texts], dtype=bool)
 
 
@@ -140,7 +185,20 @@ REVIEW_REASONS = {
 
 
 def review_reasons(size: int, *, error_budget: float | None = None, **found: Any) -> np.ndarray:
-    """Why each document needs review, '' where it does not; masks by reason, written with _ for blanks."""
+    """Return the reason why each document needs review, '' for none; of several reasons the first in the table counts.
+
+    Parameters
+    ----------
+    size : int
+    error_budget : float, optional
+        Completes the reason "not sure enough".
+    **found : array-like of bool
+        One mask per reason; the name has _ for blanks.
+
+    Returns
+    -------
+    ndarray of str of shape (size,)
+    """
     reasons = np.full(size, "", dtype=object)
     masks = {name.replace("_", " "): np.asarray(mask, dtype=bool) for name, mask in found.items()}
     if error_budget == 1:  # any share of wrong labels will do, so that nothing need be known about it
@@ -155,6 +213,17 @@ def review_reasons(size: int, *, error_budget: float | None = None, **found: Any
 
 
 def explain_reason(reason: str) -> str:
+    """Return the explanation of a review reason.
+
+    Parameters
+    ----------
+    reason : str
+
+    Returns
+    -------
+    str
+        The reason itself if it is not in the table.
+    """
     return REVIEW_REASONS.get(reason.partition(" for ")[0], reason)
 
 
@@ -167,10 +236,28 @@ def review_later(
     *,
     unverified: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How sure the labels of later documents are, and why each needs review, '' where it does not.
+    """Return the confidences of later documents and the reasons for their review.
 
-    ``probabilities`` are calibrated, ``groups`` are '' for none, ``unknown`` marks documents without a known term.
-    ``unverified``: nothing says how often these labels are right.
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_documents, n_classes)
+        Calibrated.
+    codes : ndarray of int of shape (n_documents,)
+        Class of each document.
+    groups : ndarray of str of shape (n_documents,)
+        New group of each document, '' for none.
+    unknown : ndarray of bool of shape (n_documents,)
+        Documents without a known term.
+    settings : mapping
+        Settings of the result.
+    unverified : bool, default=False
+        Whether no estimate of the accuracy of these labels exists.
+
+    Returns
+    -------
+    confidence : ndarray of shape (n_documents,)
+    reasons : ndarray of str of shape (n_documents,)
+        '' for a document that needs no review.
     """
     confidence = lower_confidence_in_groups(probabilities[np.arange(len(codes)), codes], groups)
     cautious = confidence
@@ -189,30 +276,27 @@ def review_later(
 
 
 def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:
-    """Mark the documents to review, so that the expected share of wrong labels among the others is within the budget.
+    """Mark documents to review, so that the others should contain at most ``error_budget`` wrong labels.
 
-    The function accepts documents in order of decreasing confidence while the mean of (1 − confidence) of the accepted
-    documents is within the budget. Documents that agree in confidence and in ``among_equals`` are accepted together or
-    not at all. The result is only as good as the confidences, which are too high under a strong shift.
+    Documents are accepted by falling confidence, as long as the mean of (1 − confidence) of the accepted ones stays
+    within the budget. Documents with equal values are accepted together or not at all. The result is only as good as
+    the confidences: under a strong shift they are too high.
 
     Parameters
     ----------
     confidence : array-like of shape (n_documents,)
-        Probability that the label is right.
-    error_budget : float
-        Accepted share of wrong labels, from 0 to 1.
+    error_budget : float, default=0.1
     among_equals : array-like of shape (n_documents,), optional
-        Documents of equal confidence with larger values are accepted first.
+        Orders documents of equal confidence, larger values first.
 
     Returns
     -------
     ndarray of bool of shape (n_documents,)
-        True for documents to review.
 
     Raises
     ------
     UsageError
-        The budget is not a share.
+        With code ``bad-parameter`` if the budget is not between 0 and 1.
 
     Examples
     --------

@@ -14,7 +14,18 @@ _BLOCK = 1 << 15  # numbers mixed at a time, so that they fit the cache
 
 
 def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
-    """Return row numbers in the order of a hash of the rows' contents; the numbers ``more`` order equal rows."""
+    """Return row numbers in the order of a hash of the rows' contents.
+
+    Parameters
+    ----------
+    rows : sparse matrix, ndarray or sequence of str
+    *more : ndarray of shape (n_rows,)
+        Order equal rows.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+    """
     # The exact values decide only between rows that agree to seven digits: another machine's logarithm, which may
     # differ in the last one, then gives the same order.
     coarse = content_keys(rows)
@@ -30,7 +41,18 @@ def content_order(rows: Any, *more: np.ndarray) -> np.ndarray:
 
 
 def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
-    """Return a hash per row as an unsigned integer, of its values in the given precision."""
+    """Return a hash of each row.
+
+    Parameters
+    ----------
+    rows : sparse matrix, ndarray or sequence of str
+    precision : numpy type
+        Precision to which numbers are rounded first.
+
+    Returns
+    -------
+    ndarray of uint64 of shape (n_rows,)
+    """
     if sp.issparse(rows):
         return _sparse_keys(rows, precision)
     if isinstance(rows, np.ndarray) and rows.ndim == 2:
@@ -42,7 +64,17 @@ def content_keys(rows: Any, precision: Any = np.float32) -> np.ndarray:
 
 
 def label_ranks(values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return the rank of each known label among the sorted labels, -1 for the others; it orders equal rows."""
+    """Return the rank of each known label among the sorted labels, -1 for the others; it orders equal rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows,)
+    known : ndarray of bool of shape (n_rows,)
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+    """
     ranks = np.full(len(values), -1, dtype=np.int64)
     if known.any():
         ranks[known] = np.unique(values[known], return_inverse=True)[1]
@@ -50,7 +82,18 @@ def label_ranks(values: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray:
-    """Return normal noise, ``width`` numbers per row, that depends on ``rng`` and the row's contents only."""
+    """Return normal noise, ``width`` numbers per row, that depends only on ``rng`` and the contents of the row.
+
+    Parameters
+    ----------
+    rows : sparse matrix, ndarray or sequence of str
+    width : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_rows, width)
+    """
     salt = rng.integers(2**63, size=width).astype(np.uint64)
     bits = mixed_bits(content_keys(rows)[:, None] ^ salt[None, :])
     return ndtri((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
@@ -87,7 +130,17 @@ def _columns(numbers: np.ndarray) -> np.ndarray:
 
 
 def mixed_bits(bits: np.ndarray) -> np.ndarray:
-    """Mix bits in place, so that every bit of the result depends on every input bit (the last step of splitmix64)."""
+    """Mix bits in place, so that every bit of the result depends on every input bit (the last step of splitmix64).
+
+    Parameters
+    ----------
+    bits : ndarray of uint64
+        Changed in place.
+
+    Returns
+    -------
+    ndarray of uint64
+    """
     flat = bits.reshape(-1)
     for start in range(0, len(flat), _BLOCK):
         part = flat[start : start + _BLOCK]

@@ -7,7 +7,17 @@ from numpy.typing import ArrayLike
 
 
 def mutual_information(table: ArrayLike) -> float:
-    """Return I(X;Y) = Σ p(x,y)·log( p(x,y) / (p(x)·p(y)) ) of a table of non-negative weights."""
+    """Return I(X;Y) = Σ p(x,y)·log( p(x,y) / (p(x)·p(y)) ) of a table of non-negative weights.
+
+    Parameters
+    ----------
+    table : array-like of shape (n, m)
+
+    Returns
+    -------
+    float
+        0 for an empty table.
+    """
     joint = np.asarray(table, dtype=np.float64)
     total = joint.sum()
     if total <= 0:
@@ -20,7 +30,17 @@ def mutual_information(table: ArrayLike) -> float:
 
 
 def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
-    """Return D(p‖q) of two distributions given by weights; infinite where ``p`` has weight and ``q`` has none."""
+    """Return D(p‖q) of two distributions given by weights; infinite if ``q`` has no weight at a point where ``p`` has.
+
+    Parameters
+    ----------
+    p, q : array-like
+        Weights; they are scaled to sum to one.
+
+    Returns
+    -------
+    float
+    """
     a = np.asarray(p, dtype=np.float64).ravel()
     b = np.asarray(q, dtype=np.float64).ravel()
     a, b = a / a.sum(), b / b.sum()
@@ -31,9 +51,21 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
 
 
 def domain_divergence(source_counts: ArrayLike, target_counts: ArrayLike, *, smoothing: float = 1.0) -> float:
-    """Return D(source‖target) between the word distributions of two domains, each word count raised by ``smoothing``.
+    """Return D(source‖target) between the word distributions of two domains.
 
-    Without it, one word that only the source has makes the divergence infinite; Dai et al. (KDD 2007) smooth, too.
+    ``smoothing`` is added to each word count.
+
+    Without smoothing, one word that only the source has makes the divergence infinite. Dai et al. (KDD 2007) smooth
+    too.
+
+    Parameters
+    ----------
+    source_counts, target_counts : array-like of shape (n_words,)
+    smoothing : float, default=1.0
+
+    Returns
+    -------
+    float
     """
     source = np.asarray(source_counts, dtype=np.float64).ravel() + smoothing
     target = np.asarray(target_counts, dtype=np.float64).ravel() + smoothing
@@ -41,14 +73,35 @@ def domain_divergence(source_counts: ArrayLike, target_counts: ArrayLike, *, smo
 
 
 def safe_log(values: np.ndarray) -> np.ndarray:
-    """Return logarithms, −∞ for 0, without numpy's warning."""
+    """Return logarithms, −∞ for 0, without numpy's warning.
+
+    Parameters
+    ----------
+    values : ndarray
+
+    Returns
+    -------
+    ndarray
+    """
     out = np.full(np.shape(values), -np.inf)
     np.log(values, out=out, where=np.asarray(values) > 0)
     return out
 
 
 def naive_bayes_scores(class_counts: np.ndarray, class_documents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing."""
+    """Return word scores (words × classes) and bias of multinomial naive Bayes with add-one smoothing.
+
+    Parameters
+    ----------
+    class_counts : ndarray of shape (n_words, n_classes)
+    class_documents : ndarray of shape (n_classes,)
+        Number of documents of each class.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_words, n_classes)
+    bias : ndarray of shape (n_classes,)
+    """
     raised = class_counts + 1.0
     scores = np.log(raised) - np.log(raised.sum(axis=0))
     return np.ascontiguousarray(scores), safe_log(class_documents) - np.log(class_documents.sum())

@@ -12,7 +12,12 @@ from isthmus.exceptions import UsageError
 
 
 def check_confidence(confidence: float) -> None:
-    """Refuse a confidence outside 0–1 (95 instead of 0.95, say)."""
+    """Refuse a confidence outside 0–1, such as 95 instead of 0.95.
+
+    Parameters
+    ----------
+    confidence : float
+    """
     if not 0 < confidence < 1:
         raise UsageError(
             f"confidence is {confidence}; give a number between 0 and 1, for example 0.95.", code="bad-parameter"
@@ -20,7 +25,16 @@ def check_confidence(confidence: float) -> None:
 
 
 def two_sided_z(confidence: float) -> float:
-    """Return the standard errors on either side that contain ``confidence`` of a normal distribution: 1.96 for 0.95."""
+    """Return the number of standard errors on either side of a normal mean that contain ``confidence``: 1.96 for 0.95.
+
+    Parameters
+    ----------
+    confidence : float
+
+    Returns
+    -------
+    float
+    """
     check_confidence(confidence)
     return float(ndtri((1 + confidence) / 2))
 
@@ -28,8 +42,18 @@ def two_sided_z(confidence: float) -> float:
 def effective_size(n: int, population: int | None) -> float:
     """Return the size of a sample from an infinite population that is as informative as ``n`` without replacement.
 
-    n·(N − 1)/(N − n), the inverse of the finite population correction: infinite if all were drawn, ``n`` where
+    n·(N − 1)/(N − n), the inverse of the finite population correction: infinite if all were drawn, ``n`` if
     ``population`` is None.
+
+    Parameters
+    ----------
+    n : int
+    population : int or None
+        None for an infinite population.
+
+    Returns
+    -------
+    float
     """
     if population is None:
         return float(n)
@@ -37,7 +61,20 @@ def effective_size(n: int, population: int | None) -> float:
 
 
 def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
-    """Return the ends of Wilson's score interval; ``n`` may be an effective size."""
+    """Return the ends of Wilson's score interval.
+
+    Parameters
+    ----------
+    share : float
+    n : float
+        Sample size, possibly an effective size.
+    z : float
+        Standard errors on either side.
+
+    Returns
+    -------
+    low, high : float
+    """
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # At the borders the formula gives 0 and 1 only up to rounding.
@@ -48,7 +85,19 @@ def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[floa
     """Return the ends of the interval for the difference of two shares counted in the same rows.
 
     ``more`` and ``fewer`` are the shares of rows that only the first and only the second count contains. One row is
-    added on either side (Bonett and Price 2012), so that the interval has a width where the sample shows no difference.
+    added on either side (Bonett and Price 2012), so that the interval has a width even if the sample shows no
+    difference.
+
+    Parameters
+    ----------
+    more, fewer : float
+    n : float
+    z : float
+        Standard errors on either side.
+
+    Returns
+    -------
+    low, high : float
     """
     plus, minus = (more + 1 / n) / (1 + 2 / n), (fewer + 1 / n) / (1 + 2 / n)
     half = z * sqrt((plus + minus - (plus - minus) ** 2) / (n + 2))
@@ -63,6 +112,17 @@ def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.nd
     found no longer count: the budget is for the other documents. If it is broken, the chance that the e-value ever
     reaches 1/α is at most α (Ville's inequality, for each number of wrong labels), in whatever order documents are
     read.
+
+    Parameters
+    ----------
+    wrong, n, population : array-like
+        Wrong labels found, documents read, and documents in total.
+    budget : float
+        Largest tolerated share of wrong labels.
+
+    Returns
+    -------
+    ndarray
     """
     wrong, n, population = (np.asarray(part, dtype=float) for part in (wrong, n, population))
     breaking = wrong + np.floor(budget * (population - wrong) + 1e-9) + 1

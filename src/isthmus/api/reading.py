@@ -21,7 +21,18 @@ from isthmus.feedback.teaching import labels_without_own_answer
 
 
 def class_shares(result: Any, by: Sequence | None = None) -> list[dict]:
-    """Return the share of each class; see :meth:`isthmus.api.result.LabelResult.class_shares`."""
+    """Return the share of each class; see :meth:`isthmus.api.result.LabelResult.class_shares`.
+
+    Parameters
+    ----------
+    result : LabelResult
+    by : sequence, optional
+        One value per text.
+
+    Returns
+    -------
+    list of dict
+    """
     if by is None:
         return _shares(result)
     _, masks = value_masks(list(by), len(result.texts))
@@ -41,13 +52,22 @@ def _shares(result: Any, within: np.ndarray | None = None) -> list[dict]:
 
 
 def share_facts(result: Any) -> ShareFacts:
-    """Collect the known and estimated classes of all documents, from which shares are computed."""
+    """Collect the known and estimated classes of all documents, from which shares are computed.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    ShareFacts
+    """
     answers, measured = result.known_answers.read, result.measured
     known = dict(zip(answers.rows, answers.labels, strict=True))
     drawn = [row for row, at_random in zip(answers.rows, answers.at_random, strict=True) if at_random]
     level: dict[str, float] = {}
     before = None
-    if result.vote is not None:  # answers can add classes to those of the vote
+    if result.vote is not None:  # answers can add classes, so the vote may have fewer columns
         before = np.zeros(result.probabilities.shape)
         before[:, np.searchsorted(result.classes, without_answers(result.model).classes_)] = result.vote
     if measured is not None:
@@ -68,7 +88,16 @@ def share_facts(result: Any) -> ShareFacts:
 
 
 def suggest_reading(result: Any) -> Step | None:
-    """Return the next step; see :meth:`isthmus.api.result.LabelResult.next_step`."""
+    """Return the next step; see :meth:`isthmus.api.result.LabelResult.next_step`.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    Step or None
+    """
     expected, budget = result.expected_accuracy, result.error_budget
     if without_text(result.texts).all():
         return None
@@ -90,7 +119,17 @@ def suggest_reading(result: Any) -> Step | None:
 
 
 def forecast(result: Any, answers: int | Mapping | Any) -> AnswerForecast | None:
-    """Forecast the effect of answers; see :meth:`isthmus.api.result.LabelResult.forecast`."""
+    """Forecast the effect of answers; see :meth:`isthmus.api.result.LabelResult.forecast`.
+
+    Parameters
+    ----------
+    result : LabelResult
+    answers : int or table
+
+    Returns
+    -------
+    AnswerForecast or None
+    """
     table: Any = answers
     if not isinstance(table, Integral) and not (hasattr(table, "__getitem__") and "document" in table):
         raise UsageError(
@@ -110,7 +149,20 @@ def forecast(result: Any, answers: int | Mapping | Any) -> AnswerForecast | None
 
 
 def sample_to_decide(result: Any, n: int, budget: float, random_state: int | None) -> dict[str, list]:
-    """Draw the documents whose labels decide most about a guarantee; those of an earlier check come first."""
+    """Draw the documents whose labels decide most about a guarantee; those of an earlier check come first.
+
+    Parameters
+    ----------
+    result : LabelResult
+    n : int
+        Number of new documents.
+    budget : float
+    random_state : int or None
+
+    Returns
+    -------
+    dict of str to list
+    """
     found, read, known = result.checked, None, {}
     if found is not None and found.guarantee is not None:
         right = result.labels[found.rows] == np.array(found.true_labels, dtype=object)
@@ -133,6 +185,20 @@ def check_documents(result: Any, rows: list[int], truths: list, budget: float | 
     """Check the labels of documents against true labels.
 
     Documents whose answer the model learned are checked by the label that they get without it.
+
+    Parameters
+    ----------
+    result : LabelResult
+    rows : list of int
+    truths : list
+        True label of each of these rows.
+    budget : float or None
+    among : int or None
+        Number of documents from which the sample was drawn; None for all.
+
+    Returns
+    -------
+    LabelCheck
     """
     known = result.known_answers.read
     answers = dict(zip(known.rows, known.labels, strict=True))

@@ -381,6 +381,15 @@ def read_target_labels(target_labels: Sequence | None, job: LabelJob) -> list | 
     """Return the given labels of target texts, None without any.
 
     Answers may name new classes, but a column in which no class occurs at all is about something else.
+
+    Parameters
+    ----------
+    target_labels : sequence or None
+    job : LabelJob
+
+    Returns
+    -------
+    list or None
     """
     if target_labels is None:
         return None
@@ -463,7 +472,17 @@ def _classes_option(method: Any, job: LabelJob) -> dict[str, Any]:
 
 
 def label_fields(job: LabelJob, method: Any) -> dict[str, Any]:
-    """Fit and judge the labels; return the fields of :class:`isthmus.api.result.LabelResult`."""
+    """Fit and judge the labels; return the fields of :class:`isthmus.api.result.LabelResult`.
+
+    Parameters
+    ----------
+    job : LabelJob
+    method : str or estimator
+
+    Returns
+    -------
+    dict
+    """
     fitted = fit_job(job, method)
     judged = judge_job(job, fitted)
     unused_vectors = isinstance(job.embed, VectorTable) and not vector_steps(fitted.model)

@@ -53,13 +53,35 @@ class SourceGroups:
 
 
 def source_groups(X: sp.csr_matrix, codes: np.ndarray, collections: np.ndarray) -> SourceGroups:
-    """Return the means of the rows of each (collection, label) pair."""
+    """Return the means of the rows of each (collection, label) pair.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_rows, n_words)
+    codes : ndarray of int of shape (n_rows,)
+        Label of each row.
+    collections : ndarray of int of shape (n_rows,)
+
+    Returns
+    -------
+    SourceGroups
+    """
     keys, member = np.unique(np.column_stack([collections, codes]), axis=0, return_inverse=True)
     return SourceGroups(group_means(X, member.ravel(), len(keys)), keys[:, 1], keys[:, 0])
 
 
 def match_weights(similarity: np.ndarray, collections: np.ndarray) -> np.ndarray:
-    """Return the match weights δ (clusters × groups): the best one-to-one match within each source collection."""
+    """Return the match weights δ (clusters × groups): the best one-to-one match within each source collection.
+
+    Parameters
+    ----------
+    similarity : ndarray of shape (n_clusters, n_groups)
+    collections : ndarray of int of shape (n_groups,)
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_groups)
+    """
     weights = np.zeros_like(similarity)
     for collection in np.unique(collections):
         columns = np.flatnonzero(collections == collection)
@@ -72,7 +94,7 @@ class Aligner:
     """Alignment step of an iteration: similarities across the domains, the matching, and the pull that follows.
 
     Words that are common everywhere make unrelated groups similar. The *contrast* of a pair is the cosine of the
-    centres after each domain's mean is taken away: about zero for unrelated pairs. Pairs of negative contrast are not
+    centres after each domain's mean is subtracted: about zero for unrelated pairs. Pairs of negative contrast are not
     matched. Centres are pulled along the target's words only, because the other words cannot bring a document nearer.
 
     Centres are given by their ``spread`` over the pivot words, which is computed once per iteration.
@@ -88,26 +110,71 @@ class Aligner:
         self._mean = similarity.spread(mean[None], "target")
 
     def spread(self, centers: np.ndarray) -> np.ndarray:
-        """Return target centres over the pivot words."""
+        """Return target centres over the pivot words.
+
+        Parameters
+        ----------
+        centers : ndarray of shape (n_clusters, n_words)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_pivots)
+        """
         return self.similarity.spread(centers, "target")
 
     def similarities(self, spread: np.ndarray) -> np.ndarray:
-        """Return similarities across the domains, clusters × groups."""
+        """Return similarities across the domains, clusters × groups.
+
+        Parameters
+        ----------
+        spread : ndarray of shape (n_clusters, n_pivots)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_groups)
+        """
         return np.clip(unit_rows(spread) @ self._source.T, 0.0, 1.0)
 
     def contrasts(self, spread: np.ndarray) -> np.ndarray:
-        """Return the cosines of clusters and groups less the means of their domains, from -1 to 1."""
+        """Return the cosines of clusters and groups less the means of their domains, from -1 to 1.
+
+        Parameters
+        ----------
+        spread : ndarray of shape (n_clusters, n_pivots)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_groups)
+        """
         return unit_rows(spread - self._mean) @ self._source_contrast.T
 
     def weights(self, spread: np.ndarray) -> np.ndarray:
-        """Return the match weights δ, clusters × groups."""
+        """Return the match weights δ, clusters × groups.
+
+        Parameters
+        ----------
+        spread : ndarray of shape (n_clusters, n_pivots)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_groups)
+        """
         similarity = self.similarities(spread)
         if len(self.groups) > 1 and len(spread) > 1:
             similarity = np.where(self.contrasts(spread) >= 0.0, similarity, 0.0)
         return match_weights(similarity, self.groups.collections)
 
     def pull_weights(self, spread: np.ndarray) -> np.ndarray:
-        """Return δ²/Σδ per cluster: with one collection δ itself, with several the strength-weighted mean of δ."""
+        """Return δ²/Σδ per cluster: with one collection δ itself, with several the strength-weighted mean of δ.
+
+        Parameters
+        ----------
+        spread : ndarray of shape (n_clusters, n_pivots)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_groups)
+        """
         weights = self.weights(spread)
         total = weights.sum(axis=1, keepdims=True)
         return np.divide(weights**2, total, out=np.zeros_like(weights), where=total > 0)
@@ -115,7 +182,7 @@ class Aligner:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the runs from all starts share."""
+    """Data that the runs from all starts share."""
 
     target: sp.csr_matrix  # rows in the form that the metric compares
     norms: np.ndarray  # squared lengths of the rows
@@ -187,7 +254,20 @@ def guided_kmeans(
 
 
 def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarray) -> list[Match]:
-    """Return one :class:`Match` per cluster: its strongest group over all collections, or none."""
+    """Return one :class:`Match` per cluster: its strongest group over all collections, or none.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_clusters, n_groups)
+        Match weights.
+    groups : SourceGroups
+    classes : ndarray
+        Labels by code.
+
+    Returns
+    -------
+    list of Match
+    """
     matches = []
     for cluster, row in enumerate(weights):
         best = int(row.argmax()) if len(row) else -1
@@ -200,8 +280,22 @@ def alignment_table(weights: np.ndarray, groups: SourceGroups, classes: np.ndarr
 
 
 def distinctive_words(centers: np.ndarray, mean: np.ndarray, top: int = 10) -> list[list[int]]:
-    """Return the columns that a centre has more of than the collection, largest lead first.
+    """Return the columns in which each centre exceeds the mean of the collection, largest difference first.
 
+    Parameters
+    ----------
+    centers : ndarray of shape (n_clusters, n_words)
+    mean : ndarray of shape (n_words,)
+        Mean of the collection.
+    top : int
+        Number of words per centre.
+
+    Returns
+    -------
+    list of list of int
+
+    Examples
+    --------
     >>> distinctive_words(np.array([[3.0, 2.0, 0.0], [0.0, 2.0, 1.0]]), np.array([1.5, 2.0, 0.5]), top=1)
     [[0], [2]]
     """
@@ -214,6 +308,19 @@ def name_clusters(model: Any, words: Sequence[str], *, top: int = 3) -> list[str
     """Return one unique name per cluster of a fitted :class:`isthmus.CrossGuidedKMeans`.
 
     An aligned cluster has the name of its source group, a new cluster that of its ``top`` most distinctive words.
+
+    Parameters
+    ----------
+    model : CrossGuidedKMeans
+        Fitted.
+    words : sequence of str
+        Names of the columns.
+    top : int
+        Number of words in the name of a new cluster.
+
+    Returns
+    -------
+    list of str
     """
     columns = distinctive_words(model.cluster_means_, model.target_mean_, top)
     names: list[str] = []

@@ -54,7 +54,12 @@ class GuidanceEstimate:
     reason: str
 
     def as_row(self) -> dict:
-        """Return the figures under the names of the paper."""
+        """Return the figures under the names of the paper.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "helps": self.helps,
             "expected": self.expected,
@@ -264,6 +269,16 @@ def count_counterparts(prepared: Prepared, *, cosine: bool = True, random_state=
 
     The target is grouped under guidance into as many clusters as the largest source collection has groups; clusters
     whose contrast with their group reaches 0.15 are counted.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    cosine : bool
+    random_state : int, RandomState or None
+
+    Returns
+    -------
+    int
     """
     if prepared.aligner is None:
         return 0

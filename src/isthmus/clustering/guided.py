@@ -1,4 +1,4 @@
-"""Cross-guided k-means: group a target so that its clusters resemble a source's groups where they can."""
+"""Cross-guided k-means: group a target so that its clusters resemble matching groups of a source."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         X : {sparse matrix, ndarray} of shape (n_rows, n_words)
             Rows of all domains over one vocabulary.
         y : array-like of shape (n_rows,), optional
-            Source groups; -1 (integers) or None/NaN (anything else) where unknown. Labels of target rows are ignored.
+            Source groups; -1 (integers) or None/NaN (anything else) if unknown. Labels of target rows are ignored.
             If omitted, there is no source, every row is target, and the result is plain k-means.
         sample_domain : array-like of int, optional
             Positive for source rows, negative for target rows. If omitted, unlabelled rows are target.
@@ -224,11 +224,30 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         return self
 
     def fit_predict(self, X, y=None, sample_domain=None):
-        """Fit and return ``labels_``."""
+        """Fit and return ``labels_``.
+
+        Parameters
+        ----------
+        X, y, sample_domain
+            As for :meth:`fit`.
+
+        Returns
+        -------
+        ndarray of int of shape (n_rows,)
+        """
         return self.fit(X, y, sample_domain).labels_
 
     def predict(self, X):
-        """Return the cluster of each new target document."""
+        """Return the cluster of each new target document.
+
+        Parameters
+        ----------
+        X : sparse matrix of shape (n_documents, n_words)
+
+        Returns
+        -------
+        ndarray of int of shape (n_documents,)
+        """
         check_is_fitted(self)
         cosine = self.metric == "cosine"
         X = metric_rows(_clean_rows(check_rows(self, X)), cosine)
@@ -413,12 +432,34 @@ def _clean_rows(X: Any) -> sp.csr_matrix:
 
 
 def chunk_rows(rows: RowBlock, idf: np.ndarray) -> sp.csr_matrix:
-    """Return tf-idf rows of length one, rounded so that their sums are exact."""
+    """Return tf-idf rows of length one, rounded so that their sums are exact.
+
+    Parameters
+    ----------
+    rows : RowBlock
+    idf : ndarray of shape (n_words,)
+
+    Returns
+    -------
+    csr_matrix
+    """
     return rows.matrix(np.rint(rows.tfidf(idf, sublinear=False) * ONE) / ONE)
 
 
 def sum_groups(block: Block, idf: np.ndarray, n_groups: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return sums and numbers of the rows by source group; those of the target are one group."""
+    """Return sums and numbers of the rows by source group; those of the target are one group.
+
+    Parameters
+    ----------
+    block : Block
+    idf : ndarray of shape (n_words,)
+    n_groups : int
+
+    Returns
+    -------
+    sums : ndarray of shape (n_groups, n_words)
+    counts : ndarray of int of shape (n_groups,)
+    """
     X = chunk_rows(block.rows, idf)
     codes = block.codes if block.side == "source" else np.zeros(X.shape[0], dtype=np.int32)
     known = codes >= 0
@@ -426,6 +467,17 @@ def sum_groups(block: Block, idf: np.ndarray, n_groups: int) -> tuple[np.ndarray
 
 
 def assign_chunk(block: Block, idf: np.ndarray, centers: np.ndarray) -> ClusterSums:
-    """Assign the rows of a target chunk; a document without a word belongs to no cluster."""
+    """Assign the rows of a target chunk; a document without a word belongs to no cluster.
+
+    Parameters
+    ----------
+    block : Block
+    idf : ndarray of shape (n_words,)
+    centers : ndarray of shape (n_clusters, n_words)
+
+    Returns
+    -------
+    ClusterSums
+    """
     X = chunk_rows(block.rows, idf)
     return replace(assign_rows(X[np.diff(X.indptr) > 0], centers, cosine=True), labels=None)

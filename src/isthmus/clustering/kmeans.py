@@ -44,7 +44,16 @@ class ClusterSums:
         return ClusterSums(self.sums + other.sums, self.counts + other.counts, divergence, squares)
 
     def means(self, otherwise: np.ndarray) -> np.ndarray:
-        """Return the mean of each cluster; a cluster without rows gets its row of ``otherwise``."""
+        """Return the mean of each cluster; a cluster without rows gets its row of ``otherwise``.
+
+        Parameters
+        ----------
+        otherwise : ndarray of shape (n_clusters, n_words)
+
+        Returns
+        -------
+        ndarray of shape (n_clusters, n_words)
+        """
         means = self.sums / np.maximum(self.counts, 1)[:, None]
         empty = self.counts == 0
         means[empty] = otherwise[empty]
@@ -64,12 +73,22 @@ class KMeansRun:
 
     @property
     def labels(self) -> Any:
-        """Cluster of each row, where the rows are one chunk."""
+        """Cluster of each row, if the rows are one chunk."""
         return self.stats.labels
 
 
 def metric_rows(X: Any, cosine: bool) -> sp.csr_matrix:
-    """Return rows in the form that the metric compares: of length one for the cosine."""
+    """Return rows in the form that the metric compares: of length one for the cosine.
+
+    Parameters
+    ----------
+    X : sparse matrix
+    cosine : bool
+
+    Returns
+    -------
+    csr_matrix
+    """
     X = sp.csr_matrix(X, dtype=np.float64)
     return normalize(X, copy=True) if cosine else X
 
@@ -196,7 +215,23 @@ def kmeans(
     n_threads: int = 1,
     **settings: Any,
 ) -> KMeansRun:
-    """Run Lloyd's algorithm on rows in memory; ``settings`` are those of :func:`iterate`."""
+    """Run Lloyd's algorithm on rows in memory.
+
+    Parameters
+    ----------
+    X : csr_matrix of shape (n_rows, n_words)
+    start : ndarray of shape (n_clusters, n_words)
+    cosine : bool
+    norms : ndarray of shape (n_rows,), optional
+        Squared lengths of the rows.
+    n_threads : int
+    **settings
+        Of :func:`iterate`.
+
+    Returns
+    -------
+    KMeansRun
+    """
     norms = row_norms(X, squared=True) if norms is None else norms
 
     def assign(centers: np.ndarray, *, relocate: bool = True) -> ClusterSums:
@@ -290,7 +325,17 @@ def iterate(
 
 
 def boosted_guidance(guidance: float, boost: float) -> float:
-    """Return the guidance whose odds are ``boost`` times as large; 0 and 1 are unchanged."""
+    """Return the guidance whose odds are ``boost`` times as large; 0 and 1 are unchanged.
+
+    Parameters
+    ----------
+    guidance : float
+    boost : float
+
+    Returns
+    -------
+    float
+    """
     return guidance * boost / (guidance * boost + 1.0 - guidance)
 
 
@@ -311,6 +356,10 @@ def pulled_means(
     anchors : ndarray of shape (n_groups, n_words)
     guidance : float
         1 − α.
+
+    Returns
+    -------
+    ndarray of shape (n_clusters, n_words)
     """
     means = stats.means(centers)
     pull = guidance * weights.sum(axis=1)
@@ -343,6 +392,10 @@ def combined_divergence(
         alignment.
     cosine : bool
         Measure the distance of the rows to the directions of the centres.
+
+    Returns
+    -------
+    float
     """
     shown = unit_rows(centers) if cosine else centers
     cross = float(np.einsum("ij,ij->", shown, stats.sums))

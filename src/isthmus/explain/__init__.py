@@ -43,12 +43,12 @@ class Accountable(Protocol):
     """
 
     def term_contributions(self, row: Any) -> Mapping[Any, Sequence[float]]:
-        """Return what each term of one document adds to the score of each class.
+        """Return the contribution of each term of one document to the score of each class.
 
         Parameters
         ----------
         row : CSR matrix of shape (1, n_columns), or str
-            The document as the fitted estimator sees it: a row of the vectoriser, or the text where the estimator
+            The document as the fitted estimator sees it: a row of the vectoriser, or the text if the estimator
             reads texts.
 
         Returns
@@ -73,9 +73,9 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
     Returns
     -------
     list of dict
-        ``class``, ``term`` (as the text writes it, where the method sees stems), ``contribution`` (positive supports
-        the class), ordered by class as in ``classes_`` and then by absolute contribution. Some methods add further
-        keys; where several methods vote, their contributions are added.
+        ``class``, ``term`` (as the text writes it, even if the method sees stems), ``contribution`` (positive supports
+        the class), ordered by class as in ``classes_`` and then by absolute contribution. Some methods add more
+        keys. If several methods vote, their contributions are added.
 
     See Also
     --------
@@ -168,7 +168,7 @@ def _own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
 
 def _columns_are_terms(pipeline: TransferPipeline) -> bool:
-    """Return whether columns are terms of the text; after a reduction to dimensions, say, they are not."""
+    """Return whether columns are terms of the text; after a reduction of dimensions they are not."""
     if len(pipeline.steps) == 1:
         return True  # reads texts: there are no columns
     first = pipeline.steps[0][1]

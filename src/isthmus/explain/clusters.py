@@ -12,7 +12,21 @@ from isthmus.clustering.kmeans import metric_rows
 
 
 def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
-    """Return per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``."""
+    """Return per cluster: ``cluster``, ``name``, ``size``, ``aligned_to``, ``collection``, ``strength``, ``words``.
+
+    Parameters
+    ----------
+    model : CrossGuidedKMeans
+        Fitted.
+    words : sequence of str
+        Names of the columns.
+    top : int
+        Number of words per cluster.
+
+    Returns
+    -------
+    list of dict
+    """
     columns = distinctive_words(model.cluster_means_, model.target_mean_, top)
     names = name_clusters(model, words)
     return [
@@ -30,7 +44,20 @@ def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
 
 
 def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
-    """Return the target rows nearest to each centre: ``cluster``, ``row`` (in ``X_target``), ``similarity``."""
+    """Return the target rows nearest to each centre: ``cluster``, ``row`` (in ``X_target``), ``similarity``.
+
+    Parameters
+    ----------
+    model : CrossGuidedKMeans
+        Fitted.
+    X_target : sparse matrix
+    top : int
+        Number of rows per cluster.
+
+    Returns
+    -------
+    list of dict
+    """
     rows = metric_rows(X_target, True)
     labels = model.predict(X_target)
     similarity = np.asarray(rows @ unit_rows(model.cluster_centers_).T)
@@ -47,6 +74,19 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
 
     ``share`` is the word's part of the similarity; ``weight`` is the similarity of
     its contexts in both domains.
+
+    Parameters
+    ----------
+    model : CrossGuidedKMeans
+        Fitted.
+    words : sequence of str
+        Names of the columns.
+    top : int
+        Number of words per cluster.
+
+    Returns
+    -------
+    list of dict
     """
     table = []
     for match in model.alignment_:

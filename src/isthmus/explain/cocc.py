@@ -83,6 +83,16 @@ def document_contributions(model: CoCluster, row: Any) -> np.ndarray:
     They add up to the document's centred scores: log p(ŵ|d̂) summed over words, or, after a finish, the cosine with
     each class's centroid. Columns are the classes, unless the printed map gave several clusters to one
     (``cluster_classes_``).
+
+    Parameters
+    ----------
+    model : CoClusteringClassifier or LiteralCoClustering
+        Fitted.
+    row : sparse matrix of shape (1, n_words)
+
+    Returns
+    -------
+    ndarray of shape (n_document_words, n_columns)
     """
     weighed = model.weigh(sp.csr_matrix(model._check_new(row)))
     words, values = weighed.indices, weighed.data
@@ -99,6 +109,22 @@ def document_table(
 
     Rows have ``document``, ``class``, ``word``, ``contribution`` (positive supports the class), ``cluster`` and
     ``target_only`` (the source never used the word: its class came through its cluster), largest first.
+
+    Parameters
+    ----------
+    model : CoClusteringClassifier or LiteralCoClustering
+        Fitted.
+    X : sparse matrix
+    names : sequence of str, optional
+        Words, in the order of the columns.
+    document : int or str
+        Name of the document in the table.
+    top : int, optional
+        Number of rows; None for all.
+
+    Returns
+    -------
+    list of dict
     """
     row = sp.csr_matrix(X)[:1]
     names = _names(model, names)
@@ -128,16 +154,40 @@ def document_table(
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Return rows of class, term and contribution for a text."""
+    """Return rows of class, term and contribution for a text.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
+    """
     table = document_table(pipeline.steps[-1][1], *text_row(pipeline, text))
     return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
 
 
 def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
-    """Return target words that the source hardly has, and the class that their word cluster carried to them.
+    """Return target words that the source lacks, and the class of each by its word cluster.
 
     Rows have ``word``, ``cluster``, ``class``, ``share`` (of the target's text) and ``companions``: words of the
     same cluster that the source uses for that class.
+
+    Parameters
+    ----------
+    model : CoClusteringClassifier or LiteralCoClustering
+        Fitted.
+    names : sequence of str
+        Words, in the order of the columns.
+    top : int
+        Number of words.
+
+    Returns
+    -------
+    list of dict
     """
     names = _names(model, names)
     unknown = _target_only(model)
@@ -183,14 +233,14 @@ def _cluster_classes(model: CoCluster) -> np.ndarray:
 
 
 def _leaning(table: np.ndarray) -> np.ndarray:
-    """p(class | cluster) with all classes equally frequent, so that a large class does not colour every cluster."""
+    """Return p(class | cluster) with all classes equally frequent, so that a large class does not dominate."""
     rates = table / np.maximum(table.sum(axis=0), 1e-300)
     total = rates.sum(axis=1, keepdims=True)
     return np.where(total > 0, rates / np.where(total > 0, total, 1.0), 1.0 / table.shape[1])
 
 
 def _strength(table: np.ndarray) -> np.ndarray:
-    """Return what each cluster adds to the mutual information of clusters and classes."""
+    """Return the contribution of each cluster to the mutual information of clusters and classes."""
     joint = table / table.sum()
     outer = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     ratio = np.where(joint > 0, joint / np.where(outer > 0, outer, 1.0), 1.0)

@@ -1,4 +1,4 @@
-"""Explain term projection: what each term of a document adds to the score of each class."""
+"""Explain term projection: the contribution of each term of a document to the score of each class."""
 
 from __future__ import annotations
 
@@ -68,5 +68,16 @@ def explain_projection(model: TermProjectionClassifier | LiteralTermProjection, 
 
 
 def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Return the rows of :func:`explain_projection` for a text."""
+    """Return the rows of :func:`explain_projection` for a text.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
+    """
     return explain_projection(pipeline.steps[-1][1], *text_row(pipeline, text))

@@ -57,6 +57,17 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
     """Return contributions by word.
 
     The share of an n-gram goes to the words that it touches, by characters, evenly over its places.
+
+    Parameters
+    ----------
+    model : TransductiveKernelClassifier or LiteralStringKernels
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of tuple
+        Word and its contributions by class, in the order of the text.
     """
     kernel = _kernel_of(model)
     shown = kernel.prepare(text)
@@ -81,6 +92,16 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Return rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
 
     Words are named without the marks around them. If the kernel is not a string kernel, words are left out instead.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
     """
     model = pipeline.steps[-1][1]
     if model.prediction_rule() is None:
@@ -93,7 +114,22 @@ def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
 
 def nearest_documents(model, text: str, source_texts: list[str], source_labels, *, top: int = 5) -> list[dict]:
-    """Return the source documents most similar to a text: ``document``, ``label``, ``similarity``, ``text``."""
+    """Return the source documents most similar to a text: ``document``, ``label``, ``similarity``, ``text``.
+
+    Parameters
+    ----------
+    model : TransductiveKernelClassifier or LiteralStringKernels
+        Fitted.
+    text : str
+    source_texts : list of str
+    source_labels : sequence
+    top : int
+        Number of documents.
+
+    Returns
+    -------
+    list of dict
+    """
     similarity = _kernel_of(model).cross([text], list(source_texts), normalize=True)[0]
     order = np.argsort(-similarity, kind="stable")[:top]
     return [

@@ -18,7 +18,18 @@ BLOCK = 256  # variants of a document that are scored together
 
 
 def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> list[dict]:
-    """Return rows of ``class``, ``term`` and ``contribution`` from a table of terms × classes."""
+    """Return rows of ``class``, ``term`` and ``contribution`` from a table of terms × classes.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+    terms : sequence of shape (n_terms,)
+    contributions : sequence of shape (n_terms, n_classes)
+
+    Returns
+    -------
+    list of dict
+    """
     return [
         {"class": label, "term": str(term), "contribution": float(values[code])}
         for code, label in enumerate(classes.tolist())
@@ -27,7 +38,19 @@ def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> li
 
 
 def text_row(pipeline: TransferPipeline, text: str) -> tuple[sp.csr_matrix, Any]:
-    """Return the row that the method at the end of a pipeline reads, and the names of all columns."""
+    """Return the row that the method at the end of a pipeline reads, and the names of all columns.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    row : csr_matrix of shape (1, n_columns)
+    names : ndarray of str of shape (n_columns,)
+    """
     return sp.csr_matrix(pipeline[:-1].transform([text])), pipeline[:-1].get_feature_names_out()
 
 
@@ -39,18 +62,37 @@ def class_weights(estimator: Any) -> np.ndarray | None:
 
     For two classes a linear model's single row is split into −w/2 and +w/2. Naive Bayes weights are centred over the
     classes: only differences between classes decide.
+
+    Parameters
+    ----------
+    estimator : fitted classifier
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_columns), or None
     """
     if hasattr(estimator, "feature_log_prob_"):
         weights = estimator.feature_log_prob_
         return weights - weights.mean(axis=0, keepdims=True)
-    if hasattr(estimator, "coef_") and not hasattr(estimator, "dual_coef_"):  # a kernel machine's are per pair
+    if hasattr(estimator, "coef_") and not hasattr(estimator, "dual_coef_"):  # a kernel machine has pairs of classes
         weights = np.asarray(estimator.coef_)
         return np.vstack([-weights / 2, weights / 2]) if len(weights) == 1 else weights
     return None
 
 
 def linear_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Return rows by the weights of a linear classifier; for any other, terms are left out in turn."""
+    """Return rows by the weights of a linear classifier; for any other, terms are left out in turn.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
+    """
     model = pipeline.steps[-1][1]
     weights = class_weights(model.estimator_)
     if weights is None:
@@ -66,6 +108,16 @@ def dual_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
     """Return rows of class, term, contribution and ``labelled`` (by a person; else the method learned the score).
 
     The contribution is the weight of the edge times the word's score for the class, less its mean over the classes.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
     """
     model, row = pipeline.steps[-1][1], text_row(pipeline, text)[0]
     scores = model.word_scores_
@@ -85,6 +137,16 @@ def left_out_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
     A method that reads texts has words left out instead of columns. The rows need not add up: words with the same
     meaning can replace each other.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
     """
     row = None if len(pipeline.steps) == 1 else pipeline[:-1].transform([text])
     if not sp.issparse(row):
@@ -102,7 +164,18 @@ def left_out_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
 
 def left_out_words(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Return the same by words of the text, or by characters in scripts without blanks."""
+    """Return the same by words of the text, or by characters in scripts without blanks.
+
+    Parameters
+    ----------
+    pipeline : TransferPipeline
+        Fitted.
+    text : str
+
+    Returns
+    -------
+    list of dict
+    """
     unspaced = guess_language([text]) in UNSPACED
     parts = [part for part in text if not part.isspace()] if unspaced else text.split()
     words = [part.strip(MARKS) or part for part in parts]

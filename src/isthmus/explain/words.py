@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 from isthmus.features.weights import document_frequency
 
-_PRIOR = 500.0  # documents' worth of the whole collection that each class starts from
-_CAUTION = 20.0  # documents' worth of the whole collection in each weight of the list
+_PRIOR = 500.0  # prior weight of the whole collection in each class, in documents
+_CAUTION = 20.0  # prior weight of the whole collection in each word weight, in documents
 # What splitting at the apostrophe leaves of "don't" and its like.
 _FRAGMENTS = frozenset(
     {"ain", "aren", "couldn", "did", "didn", "does", "doesn", "don", "hadn", "hasn", "haven", "isn", "ll", "mustn"}
@@ -26,6 +26,23 @@ def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: in
     Every class starts from the word shares of the whole collection, so that a rare word needs more than chance to be
     listed [Monroe, Colaresi, Quinn 2008, eq. 16–22]. Words are counted once a document.
 
+    Parameters
+    ----------
+    counts : csr_matrix of shape (n_documents, n_words)
+    codes : ndarray of int of shape (n_documents,)
+        Class of each document.
+    names : sequence of str
+        Words, in the order of the columns.
+    n_classes : int
+    top : int
+        Number of words per class.
+
+    Returns
+    -------
+    list of list of str
+
+    Examples
+    --------
     >>> counts = sp.csr_matrix([[1, 0, 1], [1, 0, 1], [0, 1, 1], [0, 1, 1]])
     >>> marking_words(counts, np.array([0, 0, 1, 1]), ["staff", "price", "the"], 2, top=1)
     [['staff'], ['price']]
@@ -40,7 +57,19 @@ def marking_words(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: in
 
 
 def log_odds(counts: sp.csr_matrix, codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return the z-scores of the log-odds, classes × words."""
+    """Return the z-scores of the log-odds, classes × words.
+
+    Parameters
+    ----------
+    counts : csr_matrix of shape (n_documents, n_words)
+    codes : ndarray of int of shape (n_documents,)
+        Class of each document.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_words)
+    """
     inside = np.vstack([document_frequency(counts[codes == code]) for code in range(n_classes)]).astype(float)
     whole = inside.sum(axis=0)
     prior = _PRIOR * (whole + 0.5) / (whole + 0.5).sum()
@@ -62,10 +91,26 @@ class WordList:
 
 
 def word_list(counts: sp.csr_matrix, codes: np.ndarray, names, n_classes: int, *, size: int = 4_000) -> WordList:
-    """Return weights of naive Bayes on the documents as labelled, in nine grades each way, of the most telling words.
+    """Return naive Bayes weights of the most informative words, fitted on the documents with their current labels.
 
-    They show in any text which words go with its label, whatever method gave it: a likeness, not the method's own
-    account (:func:`isthmus.explain.explain_document`); ``agreement`` says how close it is.
+    The weights have nine grades in each direction. They show in any text which words go with its label, for every
+    method. They approximate the method; :func:`isthmus.explain.explain_document` explains its own computation.
+    ``agreement`` measures the quality of the approximation.
+
+    Parameters
+    ----------
+    counts : csr_matrix of shape (n_documents, n_words)
+    codes : ndarray of int of shape (n_documents,)
+        Class of each document.
+    names : sequence of str
+        Words, in the order of the columns.
+    n_classes : int
+    size : int
+        Largest number of words.
+
+    Returns
+    -------
+    WordList
     """
     used = np.flatnonzero(document_frequency(counts))
     counts = counts[:, used]
@@ -95,6 +140,19 @@ def nearest_documents(target: np.ndarray, source: np.ndarray, *, top: int = 2) -
 
     Rows have length one. A row of zeros has no neighbours: −1.
 
+    Parameters
+    ----------
+    target : ndarray of shape (n_target, n_features)
+    source : ndarray of shape (n_source, n_features)
+    top : int
+        Number of neighbours.
+
+    Returns
+    -------
+    ndarray of int of shape (n_target, top)
+
+    Examples
+    --------
     >>> nearest_documents(np.array([[1.0, 0.0], [0.0, 0.0]]), np.array([[0.0, 1.0], [1.0, 0.0]]), top=1).tolist()
     [[1], [-1]]
     """
