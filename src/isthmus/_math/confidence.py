@@ -14,7 +14,7 @@ from isthmus.exceptions import UsageError
 CONFIDENCE_LEVEL = 0.9
 ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
 WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
-_CLIP = 0.02  # beyond 2 % and 98 % a difference in log-odds says more about chance than about labels
+_CLIP = 0.02  # beyond 2% and 98%, a difference in log-odds reflects chance more than labels
 _EDGE = 1e-6
 
 

@@ -192,7 +192,18 @@ class LabellerClassifier(TransferClassifier):
         return np.divide(rows, totals, out=rows, where=totals > 0), totals.ravel() > 0
 
     def term_contributions(self, row: Any) -> dict:
-        """Return no contributions: asking the labeller about every word would cost too much."""
+        """Return no contributions, because a call of the labeller for every word would cost too much.
+
+        Parameters
+        ----------
+        row : object
+            Unused.
+
+        Returns
+        -------
+        dict
+            Empty.
+        """
         return {}
 
     def __getstate__(self):

@@ -18,7 +18,16 @@ class NaiveBayes(MultinomialNB):
         super().__init__()
 
     def fit_passes(self, passes: Passes) -> NaiveBayes:
-        """Fit the source's chunks: the summed counts of a class stand for its documents."""
+        """Fit the chunks of the source; the summed counts of a class represent its documents.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+        """
         phase = "counting words per class"
         counts = passes.sum(count_classes, "source", len(passes.classes), phase=phase).total()
         self.fit(counts.per_class(counts.occurrences).T, passes.classes)

@@ -498,11 +498,25 @@ class ClassNameClassifier(TransferClassifier):
         return unit_rows(np.asarray(X if self.components_ is None else X @ self.components_, dtype=np.float64))
 
     def prediction_rule(self) -> NamesRule:
-        """Return the rule that scores documents; see ``isthmus.classify.rules``."""
+        """Return the rule that scores documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        NamesRule
+        """
         return NamesRule(self.components_, self.mean_, self._weights, self._intercepts, self.inverse_temperature_)
 
     def term_contributions(self, row) -> dict[int, np.ndarray]:
-        """Return the contribution of each column to the scores of a row; see :class:`isthmus.explain.Accountable`."""
+        """Return the contribution of each column to the scores of a row; see :class:`isthmus.explain.Accountable`.
+
+        Parameters
+        ----------
+        row : sparse matrix of shape (1, n_features)
+
+        Returns
+        -------
+        dict of int to ndarray of shape (n_classes,)
+        """
         row = sp.csr_matrix(row)
         raw = row.toarray() if self.components_ is None else row @ self.components_
         weights = self._weights if self.components_ is None else self.components_ @ self._weights

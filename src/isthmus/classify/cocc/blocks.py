@@ -25,7 +25,15 @@ _COARSE = ONE / 64  # steps of sums that grow with the logarithm of a sum
 def weight_steps(rows: RowBlock) -> np.ndarray:
     """Return log(1 + count) of each entry in whole steps of 1/``ONE``.
 
-    The logarithm prevents that one long repetitive document founds a cluster of its own.
+    The logarithm prevents one long repetitive document from forming its own cluster.
+
+    Parameters
+    ----------
+    rows : RowBlock
+
+    Returns
+    -------
+    ndarray of int of shape (n_entries,)
     """
     if "steps" not in rows.derived:
         rows.derived["steps"] = np.rint(np.log1p(rows.counts) * ONE).astype(np.int64)
@@ -33,14 +41,33 @@ def weight_steps(rows: RowBlock) -> np.ndarray:
 
 
 def weights_of(rows: RowBlock) -> np.ndarray:
-    """Return log(1 + count) of each entry, rounded to whole steps."""
+    """Return log(1 + count) of each entry, rounded to whole steps.
+
+    Parameters
+    ----------
+    rows : RowBlock
+
+    Returns
+    -------
+    ndarray of shape (n_entries,)
+    """
     if "weights" not in rows.derived:
         rows.derived["weights"] = weight_steps(rows) / ONE
     return rows.derived["weights"]
 
 
 def unit_steps(rows: RowBlock, idf: np.ndarray) -> np.ndarray:
-    """Return the weights times ``idf`` in rows of length one, in whole steps."""
+    """Return the weights times ``idf`` in rows of length one, in whole steps.
+
+    Parameters
+    ----------
+    rows : RowBlock
+    idf : ndarray of shape (n_words,)
+
+    Returns
+    -------
+    ndarray of int of shape (n_entries,)
+    """
     if "units" not in rows.derived:
         lengths = np.maximum(row_lengths(rows, idf), 1e-300)
         units = weights_of(rows) * idf[rows.indices] / np.repeat(lengths, np.diff(rows.indptr))
@@ -49,16 +76,36 @@ def unit_steps(rows: RowBlock, idf: np.ndarray) -> np.ndarray:
 
 
 def row_lengths(rows: RowBlock, factors: np.ndarray) -> np.ndarray:
-    """Return the length of each row of weights after its columns are multiplied by ``factors``."""
+    """Return the length of each row of weights after its columns are multiplied by ``factors``.
+
+    Parameters
+    ----------
+    rows : RowBlock
+    factors : ndarray of shape (n_words,)
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+    """
     return np.sqrt(rows.matrix(weights_of(rows) ** 2) @ factors**2)
 
 
 def table_change(
     rows: RowBlock, steps: np.ndarray, before: np.ndarray, after: np.ndarray, n_classes: int
 ) -> sp.csr_matrix:
-    """Return what rows that move between classes change in a table of classes × words, as integers.
+    """Return the change of a table of classes × words when rows move between classes.
 
-    Class -1 is outside of the table.
+    Parameters
+    ----------
+    rows : RowBlock
+    steps : ndarray of int of shape (n_entries,)
+    before, after : ndarray of int of shape (n_rows,)
+        Class of each row; -1 is outside of the table.
+    n_classes : int
+
+    Returns
+    -------
+    csr_matrix of int of shape (n_classes, n_words)
     """
     moved = np.flatnonzero(before != after)
     came, left = moved[after[moved] >= 0], moved[before[moved] >= 0]
@@ -69,14 +116,36 @@ def table_change(
 
 
 def class_table(block: Block, n_classes: int) -> tuple[sp.csr_matrix, np.ndarray]:
-    """Return classes × words of a source block, and its documents per class."""
+    """Return the word weights of a source block by class, and its documents per class.
+
+    Parameters
+    ----------
+    block : Block
+    n_classes : int
+
+    Returns
+    -------
+    table : csr_matrix of int of shape (n_classes, n_words)
+    counts : ndarray of int of shape (n_classes,)
+        Documents by class.
+    """
     rows, codes = block.rows, block.codes
     table = table_change(rows, weight_steps(rows), np.full(len(rows), -1), codes, n_classes)
     return table, np.bincount(codes[codes >= 0], minlength=n_classes)
 
 
 def word_totals(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return the steps of every word, and Σ v·log v over the entries and over the documents in coarse steps."""
+    """Return the steps of every word, and Σ v·log v over the entries and over the documents in coarse steps.
+
+    Parameters
+    ----------
+    block : Block
+
+    Returns
+    -------
+    steps : ndarray of int of shape (n_words,)
+    sums : ndarray of int of shape (2,)
+    """
     rows = block.rows
     nowhere = np.full(len(rows), -1)
     steps = table_change(rows, weight_steps(rows), nowhere, np.zeros_like(nowhere), 1).toarray()[0]
@@ -87,7 +156,21 @@ def word_totals(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sketch_block(block: Block, seed: int, words: np.ndarray | None) -> np.ndarray:
-    """Return for each word the sum of its documents' vectors: random ones first, then the means of their words."""
+    """Return for each word the sum of the vectors of its documents.
+
+    These are random vectors in the first round, then the means of the words of each document.
+
+    Parameters
+    ----------
+    block : Block
+    seed : int
+    words : ndarray of shape (n_words, n_dimensions) or None
+        None in the first round.
+
+    Returns
+    -------
+    ndarray of int of shape (n_words, n_dimensions)
+    """
     from isthmus.classify.cocc.kernels import add_products
 
     rows = block.rows
@@ -102,7 +185,17 @@ def sketch_block(block: Block, seed: int, words: np.ndarray | None) -> np.ndarra
 
 
 def kept_labels(block: Block, name: str | None) -> np.ndarray:
-    """Return the clusters that the block keeps under this name; -1 for every document if the name is None."""
+    """Return the clusters that the block stores under a name; -1 for every document if the name is None.
+
+    Parameters
+    ----------
+    block : Block
+    name : str or None
+
+    Returns
+    -------
+    ndarray of int of shape (n_documents,)
+    """
     if name is None:
         return np.full(len(block.rows), -1, dtype=np.int32)
     held = block.kept(name)
@@ -123,9 +216,21 @@ def move_documents(
     """Move documents to the cluster of the largest ``bias + Σ weight · scores[word]``; a tie changes nothing.
 
     ``names`` are those of the present and of the new clusters. They differ, so that a repeated step gives the same
-    result. Without ``scores`` the clusters do not change. ``counted`` tells whether the table has the documents under
+    result. Without ``scores`` the clusters do not change. ``counted`` means that the table contains the documents under
     their present clusters. With ``idf``, the table holds tf-idf rows of length one. With ``groups``, a word has the
     scores of its group.
+
+    Parameters
+    ----------
+    block : Block
+    scores : ndarray of shape (n_words, n_classes) or None
+    bias : ndarray of shape (n_classes,) or None
+    groups : ndarray of int of shape (n_words,) or None
+    names : tuple
+        Names of the present and of the new clusters.
+    counted : bool
+    n_classes : int
+    idf : ndarray of shape (n_words,) or None
 
     Returns
     -------
@@ -151,8 +256,20 @@ def score_rows(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return scores of rows, one column per class, and the rows' sums of weights.
 
-    Without ``word_weights`` the scores are Σ weight · log p(ŵ|d̂), which the document step maximises. With them they are
-    cosines, and ``word_scores`` are weighted centroids.
+    Without ``word_weights`` the scores are Σ weight · log p(ŵ|d̂), which the document step maximises. With them they
+    are cosines, and ``word_scores`` are weighted centroids.
+
+    Parameters
+    ----------
+    rows : RowBlock
+    word_scores : ndarray of shape (n_words, n_classes)
+    word_weights : ndarray of shape (n_words,) or None
+
+    Returns
+    -------
+    scores : ndarray of shape (n_rows, n_classes)
+    lengths : ndarray of shape (n_rows,)
+        Sums of the weights.
     """
     matrix = rows.matrix(weights_of(rows))
     scores = matrix @ word_scores
@@ -163,12 +280,23 @@ def score_rows(
 
 
 def per_length(scores: np.ndarray, lengths: np.ndarray, power: float) -> np.ndarray:
-    """Return scores divided by a power of the documents' lengths: the words of a document are not independent."""
+    """Divide scores by a power of the document lengths, because the words of a document are not independent.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+    lengths : ndarray of shape (n_rows,)
+    power : float
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     return scores / (np.maximum(lengths, 1.0) ** power)[:, None]
 
 
 class Documents:
-    """Target documents in clusters that the blocks keep; ``table`` has the sums of their rows, clusters × words."""
+    """Target documents in clusters that the blocks store; ``table`` has the sums of their rows, clusters × words."""
 
     def __init__(self, problem: Problem, name: str | None, *, idf: np.ndarray | None = None):
         self.problem, self.name, self.idf = problem, name, idf
@@ -176,7 +304,12 @@ class Documents:
         self._shared = name  # other searches start from it
 
     def copy(self) -> Documents:
-        """Return the same documents, for one of several searches."""
+        """Return the same documents for one of several searches.
+
+        Returns
+        -------
+        Documents
+        """
         own = Documents(self.problem, self.name, idf=self.idf)
         own.table = self.table
         return own
@@ -200,7 +333,19 @@ class Documents:
         counted: bool = True,
         phase: str = "placing documents",
     ) -> int:
-        """Take the step of :func:`move_documents` in every block; return how many documents moved."""
+        """Take the step of :func:`move_documents` in every block; return how many documents moved.
+
+        Parameters
+        ----------
+        scores, bias, groups, counted
+            As for :func:`move_documents`.
+        phase : str
+            Name of the step in progress messages.
+
+        Returns
+        -------
+        int
+        """
         passes, names = self.problem.passes, (self.name, f"placed-{next(self.problem.numbers)}")
         arguments = scores, bias, groups, names, counted, self.problem.n_classes, self.idf
         change, self.sizes, moved = passes.sum(move_documents, "target", *arguments, phase=phase, add=add_tuples)
@@ -211,7 +356,7 @@ class Documents:
 
 
 class Problem:
-    """All that co-clustering needs of both domains: sums over blocks."""
+    """Statistics of both domains that co-clustering needs: sums over blocks."""
 
     def __init__(self, passes: Passes):
         self.passes = passes
@@ -230,10 +375,18 @@ class Problem:
             self.information = max(0.0, found / self.total + float(np.log(self.total)))
 
     def sketch(self, rng: np.random.Generator) -> np.ndarray:
-        """Return a short unit vector per word; words of similar document profiles have similar vectors.
+        """Return a short unit vector per word; words in similar documents have similar vectors.
 
         One step of subspace iteration: documents start with random numbers drawn from their contents, give words a
         first vector, and become the mean of their words; words become the sum of their documents.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of shape (n_words, n_dimensions)
         """
         seed, words = int(rng.integers(2**63)), None
         for _ in range(2):
@@ -243,14 +396,28 @@ class Problem:
         return unit_rows(words - words.mean(axis=0))
 
     def start(self) -> Documents:
-        """Return the documents in the classes that naive Bayes of the source gives them."""
+        """Return the documents in the classes that naive Bayes predicts from the source.
+
+        Returns
+        -------
+        Documents
+        """
         documents = Documents(self, None)
         scores, bias = naive_bayes_scores(self.class_counts.T, self.priors.astype(float))
         documents.move(scores, bias)
         return documents.copy()
 
     def placed(self, labels: np.ndarray) -> Documents:
-        """Return the documents of a target in memory in given clusters."""
+        """Return the documents of a target in memory in given clusters.
+
+        Parameters
+        ----------
+        labels : ndarray of int of shape (n_documents,)
+
+        Returns
+        -------
+        Documents
+        """
         self.passes.target_sample.keep("given", {"labels": np.asarray(labels, dtype=np.int32)})
         documents = Documents(self, "given")
         documents.move(None, counted=False)

@@ -1,4 +1,4 @@
-"""CoCC: label target documents by co-clustering them with words whose clusters the source's classes shape."""
+"""Label target documents by co-clustering documents and words with the classes of the source (CoCC)."""
 
 from __future__ import annotations
 
@@ -32,10 +32,20 @@ _LENGTH_POWERS = (0.0, 0.5, 1.0)
 
 
 def calibrate(scores: np.ndarray, lengths: np.ndarray, codes: np.ndarray) -> tuple[float, float]:
-    """Return the length power and the factor under which softmax of the scores is most likely for the source's labels.
+    """Return the length power and the factor that make softmax of the scores most likely for the source's labels.
 
     Source documents took no part in finding the document clusters, so they serve as new ones. They come from the other
     domain, which makes the estimate cautious.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+    lengths : ndarray of shape (n_rows,)
+    codes : ndarray of int of shape (n_rows,)
+
+    Returns
+    -------
+    power, factor : float
     """
     fits = []
     for power in _LENGTH_POWERS:
@@ -52,6 +62,10 @@ def settle(documents: Documents) -> tuple[np.ndarray, list[float], str]:
     Co-clustering sees words through k clusters, and long documents weigh more; a document's own rare words, and equal
     weight for every document, decide uncertain documents better. Stop if a cluster loses more than half of its
     documents: the centroids then follow another division.
+
+    Parameters
+    ----------
+    documents : Documents
 
     Returns
     -------
@@ -74,11 +88,11 @@ def settle(documents: Documents) -> tuple[np.ndarray, list[float], str]:
 class CoClusteringClassifier(TransferClassifier):
     """Co-clustering based classification (CoCC) of Dai, Xue, Yang and Yu (KDD 2007).
 
-    Target documents are co-clustered with all words. Word clusters must keep what words say about the classes in the
-    source *and* about the documents in the target; through them class knowledge reaches words, and documents, that the
-    source never saw. It assumes that a word means the same class in both domains, that the target's strongest division
-    is the one the classes make, and that the domains share words. Topic tasks suit it; sentiment, where the strongest
-    division of the target is topical, does not.
+    Target documents are co-clustered with all words. The word clusters preserve the information of words about the
+    classes in the source *and* about the documents in the target. Through them, class information reaches words and
+    documents that do not occur in the source. The method assumes that a word indicates the same class in both domains,
+    that the classes are the strongest division of the target, and that the domains share words. It suits topics. It
+    does not suit sentiment, because the strongest division of such a target is topical.
 
     Parameters
     ----------
@@ -88,12 +102,12 @@ class CoClusteringClassifier(TransferClassifier):
     trade_off : float or "auto", default=0.25
         λ, the weight of the source's word-class information against the target's word-document information.
     n_init : int, default=5
-        Starts with different word clusters; the one with the smallest objective is kept.
+        Starts with different word clusters; the start with the smallest objective is used.
     max_iter : int, default=100
         Iterations per start, each a word step and a document step.
     tol : float, default=1e-4
-        A start ends when an iteration lowers the objective by less than this share of what all its iterations did; the
-        start that is kept goes on until nothing moves.
+        A start ends when an iteration lowers the objective by less than this share of its total decrease; the best
+        start continues until nothing moves.
     smoothing : float, default=0.3
         Share of the target's mass that average documents hold, one pinned to each cluster; it keeps all tables positive
         and the objective monotone.
@@ -113,7 +127,7 @@ class CoClusteringClassifier(TransferClassifier):
     prior_ : ndarray
         Class proportions of the source, which label documents without a known word.
     objective_ : float
-        Information lost by the start that was kept.
+        Information lost by the best start.
     history_ : list of float
         Its objective before the first and after every step; never rises.
     restart_histories_ : list of list of float
@@ -121,27 +135,28 @@ class CoClusteringClassifier(TransferClassifier):
     refine_history_ : list of float
         Mean cosine of the documents with their centroids after every iteration; it never falls.
     refine_condition_ : {"converged", "max_iter", "reverted", "off"}
-        "reverted": a class would have lost more than half of its documents, so the co-clustering's labels were kept.
+        "reverted": a class would have lost more than half of its documents, so the co-clustering's labels were
+        restored.
     n_iter_ : int
     termination_condition_ : {"converged", "max_iter", "no_target"}
     n_word_clusters_, trade_off_ : the values in use
     choice_ : list of dict or None
-        What "auto" compared.
+        The settings that "auto" compared.
 
     See Also
     --------
     isthmus.TermProjectionClassifier : Faster, for many classes and large files.
-    isthmus.CrossGuidedKMeans : Groups the target where the classes may not fit.
-    isthmus.explain.cocc.cluster_table : What the word clusters say.
+    isthmus.CrossGuidedKMeans : Groups the target if the classes may not fit.
+    isthmus.explain.cocc.cluster_table : Describes the word clusters.
 
     Notes
     -----
     Documents start from naive Bayes trained on the source, words from their document profiles. A count v enters as
     log(1 + v). After the search documents move to the nearest tf-idf centroid of their classes until none moves. The
-    centroids also score new documents; the fitted tables do where the centroids were reverted. Probabilities are
-    softened by a factor fitted on the source documents, whose own clusters were never part of the search. "auto" tries
-    3 numbers of word clusters and 4 values of λ and takes the setting whose document clusters are most compact: largest
-    mean cosine of the documents with their clusters' tf-idf centroids. No label enters that choice.
+    centroids also score new documents; if the centroids were reverted, the fitted tables do. Probabilities are
+    softened by a factor fitted on the source documents, whose own clusters were never part of the search. "auto"
+    tries 3 numbers of word clusters and 4 values of λ and takes the setting whose document clusters are most compact:
+    largest mean cosine of the documents with their clusters' tf-idf centroids. No label enters that choice.
 
     References
     ----------
@@ -202,23 +217,57 @@ class CoClusteringClassifier(TransferClassifier):
         return mapping[(settled or search.documents).labels]
 
     def fit_passes(self, passes: Passes) -> CoClusteringClassifier:
-        """Fit the chunks of both domains."""
+        """Fit the chunks of both domains.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+        """
         self.classes_ = passes.classes
         self.n_features_in_ = passes.n_columns
         self._solve(passes)
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores of a chunk's documents, whose softmax are probabilities, and which have no known word."""
+        """Return class scores of the documents of a chunk, and which documents have no known word.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents, n_classes)
+            Their softmax are probabilities.
+        unknown : ndarray of bool of shape (n_documents,)
+        """
         return self.prediction_rule().of_rows(block.rows), np.diff(block.rows.indptr) == 0
 
     def prediction_rule(self) -> CoClusterRule:
-        """Return the arrays that label new documents; see ``isthmus.classify.rules``."""
+        """Return the arrays that label new documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        CoClusterRule
+        """
         power, prior = self.inverse_temperature_, self.prior_
         return CoClusterRule(self.word_scores_, self.word_weights_, self.length_power_, power, prior)
 
     def weigh(self, X) -> sp.csr_matrix:
-        """Return the weights of the words of each row."""
+        """Return the weights of the words of each row.
+
+        Parameters
+        ----------
+        X : sparse matrix of shape (n_rows, n_words)
+
+        Returns
+        -------
+        csr_matrix
+        """
         rows = RowBlock.of(sp.csr_matrix(X))
         return rows.matrix(weights_of(rows))
 
@@ -270,7 +319,7 @@ class CoClusteringClassifier(TransferClassifier):
             runs.append(search(k, trade_off, seeds, self.max_iter))
             progress("grouping documents and words", run, self.n_init, objective=runs[-1].history[-1])
         best = min(runs, key=lambda run: run.history[-1])
-        best.run(self.max_iter, move_documents=not alone)  # goes on if the tolerance ended it
+        best.run(self.max_iter, move_documents=not alone)  # continues if the tolerance ended it
         self.n_word_clusters_, self.trade_off_ = k, trade_off
         self.restart_histories_ = [run.history for run in runs]
         self.objective_, self.history_, self.n_iter_ = best.history[-1], best.history, best.n_iter

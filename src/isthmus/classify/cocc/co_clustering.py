@@ -32,6 +32,17 @@ def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: i
     """Return the cluster of each word by k-means on the sphere from ``k`` random words; every cluster has a word.
 
     The paper starts from CLUTO (repeated bisection, cosine).
+
+    Parameters
+    ----------
+    vectors : ndarray of shape (n_words, n_dimensions)
+    k : int
+    rng : numpy.random.Generator
+    n_iter : int
+
+    Returns
+    -------
+    ndarray of int of shape (n_words,)
     """
     # A start needs no more digits, and half the bytes take less time.
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
@@ -45,13 +56,32 @@ def group_words(vectors: np.ndarray, k: int, rng: np.random.Generator, n_iter: i
 
 
 def smooth_source(class_counts: np.ndarray, smoothing: float = 1.0) -> np.ndarray:
-    """Return g(c,w): class-word counts raised by ``smoothing`` in every cell, as a distribution."""
+    """Return g(c,w): class-word counts raised by ``smoothing`` in every cell, as a distribution.
+
+    Parameters
+    ----------
+    class_counts : ndarray of shape (n_classes, n_words)
+    smoothing : float
+
+    Returns
+    -------
+    ndarray of shape (n_classes, n_words)
+    """
     raised = np.ascontiguousarray(class_counts + smoothing)
     return raised / raised.sum()
 
 
 def document_logs(target_table: np.ndarray) -> np.ndarray:
-    """Return log p(ŵ|d̂), word clusters × document clusters: what a document adds up over its words."""
+    """Return log p(ŵ|d̂), word clusters × document clusters; a document's score is the sum over its words.
+
+    Parameters
+    ----------
+    target_table : ndarray of shape (k, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (k, n_classes)
+    """
     mass = target_table.sum(axis=0)
     return np.maximum(safe_log(target_table / np.where(mass > 0, mass, 1.0)), FINITE)
 
@@ -61,6 +91,16 @@ def word_logs(table: np.ndarray, alive: np.ndarray) -> np.ndarray:
 
     A cluster whose words have no weight on this side has the overall profile. Any profile gives an upper bound of the
     loss after the move, so the step still cannot raise the objective.
+
+    Parameters
+    ----------
+    table : ndarray of shape (k, n_columns)
+    alive : ndarray of bool of shape (k,)
+        Clusters with at least one word.
+
+    Returns
+    -------
+    ndarray of shape (n_columns, k)
     """
     mass = table.sum(axis=1, keepdims=True)
     profile = np.where(mass > 0, table / np.where(mass > 0, mass, 1.0), table.sum(axis=0) / max(table.sum(), 1e-300))
@@ -103,7 +143,12 @@ class CoClustering:
         self.n_iter, self.converged = 0, False
 
     def objective(self) -> float:
-        """Return the objective of the smoothed distributions."""
+        """Return the objective of the smoothed distributions.
+
+        Returns
+        -------
+        float
+        """
         return self.constant - mutual_information(self.target_table) - self.trade_off * self.source_information
 
     def run(self, max_iter: int, tol: float = 0.0, *, move_documents: bool = True) -> CoClustering:
@@ -111,6 +156,16 @@ class CoClustering:
 
         The word step comes first, because the first word clusters do not depend on the classes. ``tol`` ends the search
         when an iteration lowers the objective by less than this share of the total decrease.
+
+        Parameters
+        ----------
+        max_iter : int
+        tol : float
+        move_documents : bool
+
+        Returns
+        -------
+        CoClustering
         """
         while self.n_iter < max_iter and not self.converged:
             self.n_iter += 1
@@ -126,7 +181,12 @@ class CoClustering:
         return self
 
     def word_step(self) -> int:
-        """Move every word to its best cluster; return the number of words that moved."""
+        """Move every word to its best cluster; return the number of words that moved.
+
+        Returns
+        -------
+        int
+        """
         from isthmus.classify.cocc.kernels import assign_words
 
         alive = np.bincount(self.words, minlength=self.k) > 0
@@ -136,7 +196,12 @@ class CoClustering:
         return changed
 
     def document_step(self) -> int:
-        """Move every document to its best cluster; return the number of documents that moved."""
+        """Move every document to its best cluster; return the number of documents that moved.
+
+        Returns
+        -------
+        int
+        """
         groups = self.words.astype(np.min_scalar_type(self.k))  # short numbers stay in the fastest memory
         changed = self.documents.move(document_logs(self.target_table), groups=groups, phase="co-clustering")
         self._add_documents()
@@ -161,11 +226,22 @@ class CoClustering:
 def match_clusters(
     target_table: np.ndarray, source_table: np.ndarray, *, floor: float = 1e-6
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the class of each document cluster, one to one, and D(ĝ(Ŵ|c) ‖ f̂(Ŵ|d̂)) (classes × clusters).
+    """Match document clusters with classes one to one by D(ĝ(Ŵ|c) ‖ f̂(Ŵ|d̂)).
 
     The paper takes the nearest class of each cluster, which can name one class twice; here the sum of divergences is
     smallest. The spread of words within a word cluster does not depend on the document cluster, so the k × C tables
     decide.
+
+    Parameters
+    ----------
+    target_table, source_table : ndarray of shape (k, n_classes)
+    floor : float
+        Share of the mass that each cell gets.
+
+    Returns
+    -------
+    mapping : ndarray of int of shape (n_classes,)
+    divergence : ndarray of shape (n_classes, n_clusters)
     """
     # Word clusters that the target never uses would make every divergence infinite; each cell gets a share of the mass.
     raised = target_table + floor * target_table.sum() / target_table.size

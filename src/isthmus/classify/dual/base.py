@@ -23,7 +23,17 @@ Weights = dict[Any, float]  # class -> weight; a negative weight counts against 
 
 
 def read_word_labels(word_labels: Mapping | None) -> dict[Any, Weights]:
-    """Return every accepted form of ``word_labels`` as word -> {class: weight}; refuse contradictions."""
+    """Convert every accepted form of ``word_labels`` to {word: {class: weight}} and refuse contradictions.
+
+    Parameters
+    ----------
+    word_labels : mapping or None
+
+    Returns
+    -------
+    dict
+        Word or column number to {class: weight}.
+    """
     if word_labels is None:
         return {}
     if not isinstance(word_labels, Mapping):
@@ -123,9 +133,21 @@ def place_words(
 
 
 def label_negations(columns: Mapping[int, Weights], names: Any, classes: Sequence) -> dict[int, Weights]:
-    """Add labels of the negated forms of labelled words, where the vectoriser counts negated words separately.
+    """Add labels of the negated forms of labelled words, if the vectoriser counts negated words separately.
 
     A negated word counts for the other of two classes, and against its own class if there are several.
+
+    Parameters
+    ----------
+    columns : mapping
+        Weights of each labelled column.
+    names : sequence of str
+        Names of the columns.
+    classes : sequence
+
+    Returns
+    -------
+    dict
     """
     index = {str(name): column for column, name in enumerate(names)}
     other = dict(zip(classes, reversed(classes), strict=True)) if len(classes) == 2 else {}
@@ -143,6 +165,16 @@ def find_terms(words: Iterable, analyze: Callable[[str], Sequence[str]]) -> dict
     """Return the term that a vectoriser makes of each written word, or None if it makes no single term.
 
     A phrase is found if the vectoriser counts word sequences of its length, or that phrase (``phrases``).
+
+    Parameters
+    ----------
+    words : iterable of str
+    analyze : callable
+        Returns the terms of a text.
+
+    Returns
+    -------
+    dict
     """
     found: dict[str, str | None] = {}
     for word in words:
@@ -322,12 +354,27 @@ class DualClassifier(TransferClassifier):
         return np.asarray(columns @ self._word_weights)
 
     def prediction_rule(self) -> DualRule:
-        """Return the arrays that label new documents."""
+        """Return the arrays that label new documents.
+
+        Returns
+        -------
+        DualRule
+        """
         return DualRule(self._document_weights, self._document_moments, self._sharpness, self.labelled_words_)
 
 
 def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Rescale label weights so that each labelled class has the same sum and the total stays equal."""
+    """Rescale label weights so that each labelled class has the same sum and the total stays equal.
+
+    Parameters
+    ----------
+    targets, weights : ndarray
+
+    Returns
+    -------
+    ndarray
+        The rescaled weights.
+    """
     mass = (weights[:, None] * np.maximum(targets, 0.0)).sum(axis=0)
     named = mass > 0
     if not named.any():
@@ -340,7 +387,16 @@ def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return mean and deviation of each class's scores (Huang and Kecman 2004); 0 and 1 for fewer than two rows."""
+    """Return mean and deviation of each class's scores (Huang and Kecman 2004); 0 and 1 for fewer than two rows.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_rows, n_classes)
+
+    Returns
+    -------
+    mean, deviation : ndarray of shape (n_classes,)
+    """
     if len(values) < 2:
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
     deviation = values.std(axis=0)
@@ -350,11 +406,29 @@ def moments(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def mean_margin(scores: np.ndarray) -> float:
-    """Return the mean distance between the best and the second-best class."""
+    """Return the mean distance between the best and the second-best class.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+
+    Returns
+    -------
+    float
+    """
     top = np.sort(scores, axis=1)[:, -2:]
     return float(np.mean(top[:, 1] - top[:, 0])) if len(top) else 1.0
 
 
 def word_chances(scores: np.ndarray) -> np.ndarray:
-    """Return class probabilities of words: at the mean margin the better of two classes has 0.88."""
+    """Return class probabilities of words: at the mean margin the better of two classes has 0.88.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_words, n_classes)
+
+    Returns
+    -------
+    ndarray of shape (n_words, n_classes)
+    """
     return softmax(scores * (2.0 / max(mean_margin(scores), 1e-12)))

@@ -53,7 +53,17 @@ class FactorFit:
         self.history = [self.objective()]
 
     def kernel(self, side: int, a: np.ndarray) -> np.ndarray:
-        """Return ``K_r a`` for side 0 and ``K_c a`` for side 1."""
+        """Return ``K_r a`` for side 0 and ``K_c a`` for side 1.
+
+        Parameters
+        ----------
+        side : int
+        a : ndarray
+
+        Returns
+        -------
+        ndarray
+        """
         return np.asarray(self.matrices[side] @ (self.matrices[1 - side] @ a))
 
     def solve_q(self) -> None:
@@ -86,7 +96,12 @@ class FactorFit:
         self.coefficients[side], self.values[side] = found.coefficients @ U.T, found.values @ U.T
 
     def objective(self) -> float:
-        """Return Eq. 7; ``|X - F_r Q F_cᵀ|²`` is expanded, so that the dense product is not formed."""
+        """Return Eq. 7; ``|X - F_r Q F_cᵀ|²`` is expanded, so that the dense product is not formed.
+
+        Returns
+        -------
+        float
+        """
         F, G = self.values
         cross = np.sum((self.matrices[0] @ G) * (F @ self.Q))
         fitted = np.sum((self.Q @ (G.T @ G) @ self.Q.T) * (F.T @ F))
@@ -96,7 +111,17 @@ class FactorFit:
         return 0.5 * float(total)
 
     def descend(self, max_iter: int, tol: float) -> bool:
-        """Take outer steps until the objective falls by less than ``tol`` of itself; return whether it did."""
+        """Take outer steps until the objective falls by less than ``tol`` of itself; return whether it did.
+
+        Parameters
+        ----------
+        max_iter : int
+        tol : float
+
+        Returns
+        -------
+        bool
+        """
         for step in range(max_iter):
             if step:
                 self.solve_q()

@@ -29,6 +29,14 @@ def normalised_edges(X: sp.spmatrix) -> sp.csr_matrix:
 
     The graph's normalised Laplacian is ``M = I - [[0, S], [Sᵀ, 0]]`` (Eq. 1). An empty row or column is a node without
     edges: its part of ``S`` is zero.
+
+    Parameters
+    ----------
+    X : csr_matrix
+
+    Returns
+    -------
+    csr_matrix
     """
     X = sp.csr_matrix(X, dtype=np.float64)
     rows = inverse_roots(np.asarray(X.sum(axis=1)).ravel())
@@ -59,19 +67,48 @@ class ManifoldSystem:
         self.weights, self.gamma, self.mu, self.power = weights, gamma, mu, power
 
     def kernel(self, a: np.ndarray) -> np.ndarray:
-        """Return ``diag(K_r, K_c) a``."""
+        """Return ``diag(K_r, K_c) a``.
+
+        Parameters
+        ----------
+        a : ndarray
+
+        Returns
+        -------
+        ndarray
+        """
         n = self.n_rows
         return np.concatenate([self.X @ (self.X_t @ a[:n]), self.X_t @ (self.X @ a[n:])])
 
     def smoothness(self, values: np.ndarray) -> np.ndarray:
-        """Return ``M^p values``."""
+        """Return ``M^p values``.
+
+        Parameters
+        ----------
+        values : ndarray
+
+        Returns
+        -------
+        ndarray
+        """
         n = self.n_rows
         for _ in range(self.power):
             values = values - np.concatenate([self.edges @ values[n:], self.edges_t @ values[:n]])
         return values
 
     def solve(self, rhs: np.ndarray, **settings: Any) -> KernelSolution:
-        """Solve for each column of ``rhs``; ``settings`` go to :func:`kernel_cg`."""
+        """Solve for each column of ``rhs``.
+
+        Parameters
+        ----------
+        rhs : ndarray
+        **settings
+            Options of :func:`kernel_cg`.
+
+        Returns
+        -------
+        KernelSolution
+        """
         return kernel_cg(
             self.kernel,
             lambda values: self.mu * self.smoothness(values) + self.weights[:, None] * values,

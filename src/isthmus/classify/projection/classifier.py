@@ -46,7 +46,13 @@ class TargetRows:
         self.history: list[dict] = []
 
     def label(self, projection: Projection, step: int) -> None:
-        """Label all target rows by rule with a projection, and store labels and margins of this step."""
+        """Label all target rows by rule with a projection, and store labels and margins of this step.
+
+        Parameters
+        ----------
+        projection : Projection
+        step : int
+        """
         self.phase = f"adapting, round {step} of {self.rounds}"
         found = self.passes.sum(label_block, "target", projection, step, phase=self.phase, add=add_tuples)
         self.labels, self.margins = np.concatenate(found[0]), np.concatenate(found[1])
@@ -54,19 +60,40 @@ class TargetRows:
         self.history.append({"changed": found[2], "mean_share": float(found[3] / max(1, len(self.labels)))})
 
     def count_surest(self, share: float, step: int) -> TermStatistics:
-        """Return the statistics, under their labels, of the rows with the largest margins: this share of each class."""
+        """Count the most confident rows under their predicted class, the same share of each class.
+
+        Parameters
+        ----------
+        share : float
+        step : int
+
+        Returns
+        -------
+        TermStatistics
+        """
         least = least_margins(self.labels, self.margins, share, self.n_classes)
         return self.passes.sum(count_above, "target", least, step, phase=self.phase).total()
 
     def class_sizes(self) -> np.ndarray:
-        """Return the number of target rows per predicted class."""
+        """Return the number of target rows per predicted class.
+
+        Returns
+        -------
+        ndarray of int of shape (n_classes,)
+        """
         return np.bincount(self.labels, minlength=self.n_classes)
 
 
 def label_block(
     block: Block, projection: Projection, step: int
 ) -> tuple[list[np.ndarray], list[np.ndarray], int, float]:
-    """Label the rows of a chunk by rule and keep the labels and margins.
+    """Label the rows of a chunk by rule and store the labels and margins.
+
+    Parameters
+    ----------
+    block : Block
+    projection : Projection
+    step : int
 
     Returns
     -------
@@ -86,6 +113,17 @@ def least_margins(labels: np.ndarray, margins: np.ndarray, share: float, n_class
     """Return for each class the margin that this share of its rows reaches.
 
     Class by class, so that an easy class does not leave the others without rows.
+
+    Parameters
+    ----------
+    labels : ndarray of int of shape (n_rows,)
+    margins : ndarray of shape (n_rows,)
+    share : float
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
     """
     least = np.full(n_classes, np.inf)
     for code in np.unique(labels):
@@ -94,7 +132,18 @@ def least_margins(labels: np.ndarray, margins: np.ndarray, share: float, n_class
 
 
 def count_above(block: Block, least: np.ndarray, step: int) -> ClassCounts:
-    """Return the counts of the rows of a chunk whose margin reaches that of their class; never rows without one."""
+    """Return the counts of the rows of a chunk whose margin reaches that of their class; never rows without one.
+
+    Parameters
+    ----------
+    block : Block
+    least : ndarray of shape (n_classes,)
+    step : int
+
+    Returns
+    -------
+    ClassCounts
+    """
     held = block.kept(f"labels-{step}")
     assert held is not None
     labels, margins = held["labels"], held["margins"]
@@ -163,12 +212,29 @@ class WayBack:
         """Return the share of each class's rows that the projection labels rightly by rule; the mean over the classes.
 
         Every class counts alike, so that the loss of a small one shows.
+
+        Parameters
+        ----------
+        projection : Projection
+
+        Returns
+        -------
+        float
         """
         right = projection.features(self.X).argmax(axis=1) == self.present[self.codes]
         return float(np.mean(np.bincount(self.codes, weights=right) / self.sizes))
 
     def allowance(self, best: float) -> float:
-        """Return the fall below this share that is allowed: five points, or three standard errors if rows are few."""
+        """Return the fall below this share that is allowed: five points, or three standard errors if rows are few.
+
+        Parameters
+        ----------
+        best : float
+
+        Returns
+        -------
+        float
+        """
         error = math.sqrt(best * (1 - best) * float(np.sum(1 / self.sizes))) / len(self.sizes)
         return max(_BACK_FALL, 3 * error)
 
@@ -216,14 +282,14 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         For each pass the target rows that changed label and the mean share of the winning class.
     leads_back_ : list of float
         For each round of adaptation the share of source rows (a few thousand at most) that the target's statistics
-        alone, under the labels of that round, label rightly; mean over the classes.
+        under the labels of that round predict correctly; mean over the classes.
     termination_condition_ : {"one_pass", "no_change", "max_iter", "reverted"}
         "reverted": a round led back to the source's labels clearly worse than one before it, so the adaptation
         stopped and went back to the last good round; a warning says so.
 
     See Also
     --------
-    isthmus.TermProjection : the features alone.
+    isthmus.TermProjection : Computes only the features.
 
     References
     ----------
@@ -275,7 +341,16 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         self.fit_passes(Passes(source, target, domains.source_codes, domains.classes))
 
     def fit_passes(self, passes: Passes) -> TermProjectionClassifier:
-        """Fit the chunks of both domains."""
+        """Fit the chunks of both domains.
+
+        Parameters
+        ----------
+        passes : Passes
+
+        Returns
+        -------
+        self
+        """
         self.classes_, n_classes = passes.classes, len(passes.classes)
         phase = "counting words per class"
         self.statistics_ = passes.sum(count_classes, "source", n_classes, phase=phase).total()
@@ -343,13 +418,32 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         return self
 
     def block_scores(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
-        """Return scores of a chunk's documents, whose softmax are probabilities, and which have no known word."""
+        """Return class scores of the documents of a chunk, and which documents have no known word.
+
+        Parameters
+        ----------
+        block : Block
+
+        Returns
+        -------
+        scores : ndarray of shape (n_documents, n_classes)
+            Their softmax are probabilities.
+        unknown : ndarray of bool of shape (n_documents,)
+        """
         return self.prediction_rule().scores(block.rows.matrix()), np.diff(block.rows.indptr) == 0
 
     def class_scores(self, X) -> np.ndarray:
         """Return the score of each class before it becomes a probability: its feature, or the SVM's decision value.
 
         :func:`isthmus.explain.projection.explain_projection` splits these scores into terms exactly.
+
+        Parameters
+        ----------
+        X : sparse matrix or ndarray of shape (n_rows, n_terms)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
         """
         check_is_fitted(self)
         features = self.projection_.features(check_rows(self, X, kind=self._row_kind))
@@ -391,7 +485,12 @@ class TermProjectionClassifier(TermProjector, TransferClassifier):
         return shares @ self.coef_.T + self.intercept_
 
     def prediction_rule(self) -> ProjectionRule:
-        """Return the arrays that label new documents; see ``isthmus.classify.rules``."""
+        """Return the arrays that label new documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        ProjectionRule
+        """
         terms = self.projection_.term_class, self.projection_.weight
         svm = (self.coef_, self.intercept_) if self.classifier == "svm" else ()
         return ProjectionRule(*terms, self.inverse_temperature_, self.prior_, *svm)

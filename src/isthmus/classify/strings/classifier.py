@@ -50,7 +50,16 @@ CALIBRATION_ROWS = 1500  # source rows behind the temperature; more change it li
 
 
 def lengths_for(language: str) -> tuple[int, int] | str:
-    """Return the lengths of n-grams for texts in a language; "auto" if the language is to be guessed."""
+    """Return the lengths of n-grams for texts in a language; "auto" if the language is to be guessed.
+
+    Parameters
+    ----------
+    language : str
+
+    Returns
+    -------
+    tuple of int, or "auto"
+    """
     code = resolve_language(language)
     # A character of an unspaced script carries about as much information as a syllable or a short word.
     return code if code == "auto" else UNSPACED_LENGTHS if code in IDEOGRAPHIC else SPACED_LENGTHS
@@ -63,7 +72,18 @@ class PrecomputedKernel:
     """A normalised kernel matrix in place of the documents."""
 
     def gram(self, X: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the matrix; refuse one that is not a kernel."""
+        """Return the matrix; refuse one that is not a kernel.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_rows)
+        normalize : bool
+            Unused.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_rows)
+        """
         K = np.array(_dense(X), dtype=np.float64)
         if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.all(np.isfinite(K)):
             raise _bad_kernel(f"has shape {K.shape}" if np.all(np.isfinite(K)) else "has entries that are NaN or inf")
@@ -75,7 +95,20 @@ class PrecomputedKernel:
         return K
 
     def cross(self, X: Any, columns: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the rows of new documents, which are their kernel with the fitted rows."""
+        """Return the rows of new documents, which are their kernel with the fitted rows.
+
+        Parameters
+        ----------
+        X : ndarray or rows
+        columns : rows
+            Unused.
+        normalize : bool
+            Unused.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+        """
         return np.array(_dense(X), dtype=np.float64)
 
 
@@ -86,12 +119,36 @@ class CallableKernel(PrecomputedKernel):
     function: Any
 
     def gram(self, X: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the normalised kernel of the rows with each other."""
+        """Return the normalised kernel of the rows with each other.
+
+        Parameters
+        ----------
+        X : ndarray or rows
+        normalize : bool
+            Accepted for the interface of string kernels; the result is always normalised.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_rows)
+        """
         K = super().gram(self.function(X, X))
         return normalize_kernel(K, np.diag(K).copy(), np.diag(K).copy())
 
     def cross(self, X: Any, columns: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the normalised kernel of ``X`` with ``columns``."""
+        """Return the normalised kernel of ``X`` with ``columns``.
+
+        Parameters
+        ----------
+        X : ndarray or rows
+        columns : rows
+            Fitted rows.
+        normalize : bool
+            Unused.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_columns)
+        """
         K = np.array(self.function(X, columns), dtype=np.float64)
         if not np.all(np.isfinite(K)):
             raise _bad_kernel("has entries that are NaN or inf")
@@ -127,7 +184,16 @@ class KernelRule:
     power: float
 
     def scores(self, X: Any) -> np.ndarray:
-        """Return one score per row and class."""
+        """Return one score per row and class.
+
+        Parameters
+        ----------
+        X : ndarray or rows
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
         rows = self.bend(_checked(self.kernel.cross(X, self.columns)))
         return (rows @ self.weights + self.offset) * self.power
 
@@ -375,16 +441,40 @@ class TransductiveKernelClassifier(TransferClassifier):
         return self._rule.scores(X)
 
     def prediction_rule(self) -> StringRule | None:
-        """Return the arrays and settings that label new texts; None for kernels that are not string kernels."""
+        """Return the arrays and settings that label new texts; None for kernels that are not string kernels.
+
+        Returns
+        -------
+        StringRule or None
+        """
         return self._rule if isinstance(self._rule, StringRule) else None
 
     def target_proba(self, X):
-        """Return probabilities of the fitted target rows, from the scores of the last round."""
+        """Return probabilities of the fitted target rows, from the scores of the last round.
+
+        Parameters
+        ----------
+        X : object
+            Unused.
+
+        Returns
+        -------
+        ndarray of shape (n_target, n_classes)
+        """
         check_is_fitted(self, "inverse_temperature_")
         return softmax(self.target_scores_ * self.inverse_temperature_)
 
     def decision_function(self, X):
-        """Return scores of new documents: a column per class, or for two classes the score of the second."""
+        """Return scores of new documents: a column per class, or for two classes the score of the second.
+
+        Parameters
+        ----------
+        X : sequence of str, ndarray or sparse matrix
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) for two classes, else (n_rows, n_classes)
+        """
         check_is_fitted(self, "inverse_temperature_")
         scores = self._scores(self._check_new(X)) / self.inverse_temperature_
         return scores if len(self.classes_) > 2 else (scores[:, 1] - scores[:, 0]) / 2

@@ -25,20 +25,50 @@ RIDGES = (1e-2, 1e-1, 1.0, 10.0, 100.0)  # tried on held-out documents if rows a
 
 
 def rbf(K: np.ndarray) -> np.ndarray:
-    """Turn a normalised kernel into exp(K̂ − 1), in place: ‖x − x'‖² = 2 − 2K̂ with width one."""
+    """Turn a normalised kernel into exp(K̂ − 1), in place: ‖x − x'‖² = 2 − 2K̂ with width one.
+
+    Parameters
+    ----------
+    K : ndarray
+        Changed in place.
+
+    Returns
+    -------
+    ndarray
+    """
     K -= 1.0
     return np.exp(K, out=K)
 
 
 def indicator(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return one column per class: +1 for its rows, −1 for the others (one against all)."""
+    """Return one column per class: +1 for its rows, −1 for the others (one against all).
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     Y = np.full((len(codes), n_classes), -1.0)
     Y[np.arange(len(codes)), codes] = 1.0
     return Y
 
 
 def most_confident(scores: np.ndarray, count: int) -> np.ndarray:
-    """Return the row numbers of the largest winning scores, the largest first."""
+    """Return the row numbers of the largest winning scores, the largest first.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows, n_classes)
+    count : int
+
+    Returns
+    -------
+    ndarray of int of shape (count,)
+    """
     return np.argsort(-scores.max(axis=1), kind="stable")[:count]
 
 
@@ -85,17 +115,38 @@ def _solve(A: np.ndarray, B: np.ndarray, alpha: float) -> np.ndarray:
 
 
 def as_run(index: np.ndarray) -> slice | np.ndarray:
-    """Return neighbouring row numbers as a slice, which saves a copy of the rows; others unchanged."""
+    """Return consecutive row numbers as a slice, which saves a copy of the rows; other numbers are unchanged.
+
+    Parameters
+    ----------
+    index : ndarray of int
+
+    Returns
+    -------
+    slice or ndarray
+    """
     if len(index) and index[-1] - index[0] == len(index) - 1 and np.all(np.diff(index) == 1):
         return slice(index[0], index[-1] + 1)
     return index
 
 
 def choose_ridge(rows: np.ndarray, codes: np.ndarray, n_classes: int, least: float) -> float:
-    """Choose the ridge for rows that are shorter than documents are many, with every fifth document held out.
+    """Choose the ridge for rows with fewer columns than documents, by holding out every fifth document.
 
     With about as many columns as documents a small ridge fits noise. ``least`` is tried too; the smallest of equally
     good ridges is taken.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_columns)
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+    least : float
+        Smallest candidate.
+
+    Returns
+    -------
+    float
     """
     held_out = np.arange(len(codes)) % 5 == 4
     if not held_out.any() or len(np.unique(codes[~held_out])) < n_classes:
@@ -113,7 +164,20 @@ def choose_ridge(rows: np.ndarray, codes: np.ndarray, n_classes: int, least: flo
 
 
 def leave_one_out(A: np.ndarray, Y: np.ndarray, alpha: float) -> np.ndarray:
-    """Return the scores of each training row from a ridge fitted without it: y − a / diag((A + αI)⁻¹)."""
+    """Return the scores of each training row from a ridge fitted without it: y − a / diag((A + αI)⁻¹).
+
+    Parameters
+    ----------
+    A : ndarray of shape (n_rows, n_rows)
+        Products of the rows.
+    Y : ndarray of shape (n_rows, n_classes)
+        Responses.
+    alpha : float
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
     B = A + alpha * np.eye(len(A))
     try:
         factor = cholesky(B, lower=True, check_finite=False)
