@@ -269,7 +269,7 @@ def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
 
 BITS = 15
 ONE = 1 << BITS
-_WEIGHT_BITS = 26
+_WEIGHT_BITS = 26  # binary digits of a weight
 _AT_ONCE = 512  # rows
 
 

@@ -31,7 +31,7 @@ _JOINING, _EMPTY = (frozenset(words.split()) for words in _LEFT_OUT)
 _CAMEL = re.compile(r"(?<=[a-zà-ÿ])(?=[A-ZÀ-Þ])")
 _PARTS = re.compile(r"[^\W_]+")
 _CODE = re.compile(r"[^\W\d_]{0,2}\d[^\W_]*", re.ASCII)  # C13, M141, 42, 2b, mp3
-_TAIL = re.compile(r"\d+$")
+_TAIL = re.compile(r"\d+$")  # numbers at the end of a name, as in topic1
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import scipy.sparse as sp
 from isthmus.base import row_blocks
 from isthmus.features.weights import document_frequency, smooth_idf
 
-_BLOCK_DOCUMENTS = 2_000
-_CELLS = 10_000_000
+_BLOCK_DOCUMENTS = 2_000  # documents whose windows are counted at a time: bounds the arrays of pairs
+_CELLS = 10_000_000  # most cells (words × context words) of the table when word order is unknown
 
 
 @dataclass(frozen=True)

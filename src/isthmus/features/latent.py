@@ -14,8 +14,8 @@ from isthmus.base import FROM_1, check_parameters
 from isthmus.features.counting import rows_key, shared
 from isthmus.features.term_rows import LatentRows
 
-OVERSAMPLING = 10
-POWER_STEPS = 3
+OVERSAMPLING = 10  # directions computed beyond those returned, so that the last ones are accurate
+POWER_STEPS = 3  # multiplications by XᵀX, which separate leading directions from the others
 
 
 class LatentSemantics(TransformerMixin, BaseEstimator):

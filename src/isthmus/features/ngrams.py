@@ -14,8 +14,8 @@ from isthmus.features.spelling import fold_width
 # Up to three code points fit into one 63-bit integer (21 bits each): many times faster than slicing strings, and exact.
 
 
-BITS = 21
-MAX_LENGTH = 3
+BITS = 21  # bits of a code point plus one; the largest code point is 0x10FFFF
+MAX_LENGTH = 3  # characters that fit into one key of 63 bits
 
 
 _LETTER, _SPACE, _OTHER = 1, 2, 3
