@@ -14,6 +14,19 @@ def nearest_centers(data, indices, indptr, lengths, by_word, centers, center_nor
     The result is that of 64-bit products. Products with all centres are computed with 32 bits first, because reading
     ``by_word`` (words × clusters) takes most of the time. Where rounding leaves more than one centre, these are
     compared with 64 bits.
+
+    Parameters
+    ----------
+    data, indices, indptr : ndarray
+        Rows in CSR form.
+    lengths : ndarray of shape (n_rows,)
+        Lengths of the rows.
+    by_word : ndarray of float32 of shape (n_words, n_clusters)
+    centers : ndarray of shape (n_clusters, n_words)
+    center_norms : ndarray of shape (n_clusters,)
+        Squared lengths of the centres.
+    labels : ndarray of int of shape (n_rows,)
+        Changed in place.
     """
     n_clusters = by_word.shape[1]
     products, scores = np.empty(n_clusters, np.float32), np.empty(n_clusters)
@@ -63,6 +76,21 @@ def rounding(entries, length, longest, largest):
     The error of a product of n entries is at most (n + 3) · 2⁻²⁴ of both lengths, that of a score twice as much, and
     that of two scores four times; the bound doubles this. The other two summands cover values that round to zero, and
     the rounding of 64 bits. Beyond the range of 32 bits the bound is infinite.
+
+    Parameters
+    ----------
+    entries : int
+        Number of entries of the row.
+    length : float
+        Length of the row.
+    longest : float
+        Length of the longest centre.
+    largest : float
+        Its square.
+
+    Returns
+    -------
+    float
     """
     if not (length < 1e18 and longest < 1e18):
         return np.inf
@@ -72,7 +100,19 @@ def rounding(entries, length, longest, largest):
 
 @compiled(fastmath={"contract"})
 def product(data, indices, first, until, center):
-    """Return the product of a row and a centre, summed in the order of the entries."""
+    """Return the product of a row and a centre, summed in the order of the entries.
+
+    Parameters
+    ----------
+    data, indices : ndarray
+    first, until : int
+        Range of the entries of the row.
+    center : ndarray of shape (n_words,)
+
+    Returns
+    -------
+    float
+    """
     total = 0.0
     for p in range(first, until):
         total += data[p] * center[indices[p]]
@@ -85,6 +125,20 @@ def add_rows(data, indices, indptr, order, bounds, centers, center_norms, distan
 
     ``order[bounds[j] : bounds[j + 1]]`` are the rows of centre j; one call does every ``step``-th centre from
     ``first``. ``distances`` gets ‖c‖² − 2·x·c; the caller adds ‖x‖².
+
+    Parameters
+    ----------
+    data, indices, indptr : ndarray
+        Rows in CSR form.
+    order, bounds : ndarray of int
+    centers : ndarray of shape (n_clusters, n_words)
+    center_norms : ndarray of shape (n_clusters,)
+        Squared lengths of the centres.
+    distances : ndarray of shape (n_rows,)
+        Changed in place.
+    sums : ndarray of shape (n_clusters, n_words)
+        Changed in place.
+    first, step : int
     """
     for j in range(first, len(bounds) - 1, step):
         center, total = centers[j], sums[j]

@@ -28,6 +28,11 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
         Fitted on texts with a string kernel.
     text : str
 
+    Returns
+    -------
+    contributions : dict of str to ndarray of shape (n_classes,)
+    base : ndarray of shape (n_classes,)
+
     Examples
     --------
     >>> from isthmus import TransductiveKernelClassifier

@@ -13,6 +13,16 @@ def best_places(indptr, indices, values, scores, bias, labels, groups):
 
     A row keeps its cluster on a tie, so that rounding cannot make the search cycle; label -1 becomes the first of the
     best. With ``groups``, a word has the scores of its group.
+
+    Parameters
+    ----------
+    indptr, indices, values : ndarray
+        Rows in CSR form.
+    scores : ndarray of shape (n_words, n_clusters)
+    bias : ndarray of shape (n_clusters,)
+    labels : ndarray of int of shape (n_rows,)
+        Changed in place.
+    groups : ndarray of int of shape (n_words,) or None
     """
     n_clusters = scores.shape[1]
     own = np.empty(n_clusters)
@@ -47,6 +57,17 @@ def assign_words(weights, logs, labels):
     ``weights`` are (document clusters and classes, the latter times λ) × words, ``logs`` the same rows × word clusters,
     finite. A word keeps its cluster on a tie. The inner loops run over words side by side, each with the best cluster
     so far, so that most scores need no branch.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_rows, n_words)
+    logs : ndarray of shape (n_rows, n_clusters)
+    labels : ndarray of int of shape (n_words,)
+        Changed in place.
+
+    Returns
+    -------
+    int
     """
     width, n_words = weights.shape
     part = np.zeros((width, _TILE))
@@ -90,7 +111,17 @@ def assign_words(weights, logs, labels):
 
 @compiled
 def add_products(indptr, indices, values, rows, scale, out):
-    """Add Xᵀ · rows to ``out`` in fixed point, in units of 1 / ``scale``."""
+    """Add Xᵀ · rows to ``out`` in fixed point, in units of 1 / ``scale``.
+
+    Parameters
+    ----------
+    indptr, indices, values : ndarray
+        Rows in CSR form.
+    rows : ndarray of shape (n_rows, n_dimensions)
+    scale : float
+    out : ndarray of int of shape (n_words, n_dimensions)
+        Changed in place.
+    """
     for row in range(indptr.shape[0] - 1):
         for at in range(indptr[row], indptr[row + 1]):
             for j in range(rows.shape[1]):

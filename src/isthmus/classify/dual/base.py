@@ -215,14 +215,28 @@ class DualClassifier(TransferClassifier):
         )
 
     def read_names(self, vectorizer: Any):
-        """Take column names and terms of the labelled words from a fitted vectoriser; a pipeline calls this."""
+        """Take column names and terms of the labelled words from a fitted vectoriser; a pipeline calls this.
+
+        Parameters
+        ----------
+        vectorizer : fitted vectoriser
+        """
         names = np.asarray(vectorizer.get_feature_names_out(), dtype=object)
         analyze = vectorizer.analyze if hasattr(vectorizer, "analyze") else vectorizer.build_analyzer()
         self._pipeline_names = (names, find_terms(self.word_labels or {}, analyze))
         return self
 
     def predict_words(self, columns):
-        """Return the class of each new word from its weights in the fitted documents, one row per word."""
+        """Return the class of each new word from its weights in the fitted documents, one row per word.
+
+        Parameters
+        ----------
+        columns : sparse matrix of shape (n_words, n_documents)
+
+        Returns
+        -------
+        ndarray of shape (n_words,)
+        """
         check_is_fitted(self)
         columns = sp.csr_matrix(columns, dtype=np.float64)
         if columns.shape[1] != self.document_scores_.shape[0]:

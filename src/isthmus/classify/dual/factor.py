@@ -77,6 +77,11 @@ class FactorFit:
 
         In the basis of the eigenvectors of ``Z``, which is small and symmetric, the Sylvester equation becomes one
         system ``(γ + (J + μ z_j) K) a_j = b_j`` per class (Eqs. 11 to 13).
+
+        Parameters
+        ----------
+        side : {0, 1}
+            0 for documents, 1 for words.
         """
         targets, weights = self.sides[side]
         other, Q = self.values[1 - side], self.Q if side == 0 else self.Q.T

@@ -172,6 +172,19 @@ def adapt_statistics(
     adaptation ends and returns to the last round that was within half of it. Labels that come nearer to the source's
     class proportions may fall by as much more as they came nearer, up to twice the allowance.
 
+    Parameters
+    ----------
+    rows : TargetRows
+    build : callable
+    lead_back : callable
+        Share of source rows that the statistics of a round predict correctly.
+    source_sizes : ndarray of shape (n_classes,)
+        Source documents by class.
+    rounds : int
+    share : float
+    allowance : callable
+        Largest allowed fall below a given share.
+
     Returns
     -------
     tuple

@@ -10,8 +10,23 @@ def fit_squared_hinge(
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Minimise ½‖w‖² + C·Σ max(0, 1 − y·(w·x))² for every class by truncated Newton steps.
 
-    The weight of a column of ones is the intercept. A class is done when its gradient is below ``tol``, relative to
-    that of the zero vector. Returns coefficients (classes × features), intercepts and the number of steps.
+    The weight of a column of ones is the intercept. The iteration ends when the gradient of every class, relative to
+    that of the zero vector, is below ``tol``.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_rows, n_features)
+    codes : ndarray of int of shape (n_rows,)
+    n_classes : int
+    C : float
+    tol : float
+    max_iter : int
+
+    Returns
+    -------
+    coef : ndarray of shape (n_classes, n_features)
+    intercept : ndarray of shape (n_classes,)
+    n_steps : int
     """
     X = np.hstack([X, np.ones((len(X), 1))])
     sign = -np.ones((len(X), n_classes))
