@@ -8,6 +8,7 @@ import pytest
 from made_texts import PARKING, PRICE, STAFF, visit_texts
 
 import isthmus
+from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback import Answers, Learned
 from isthmus.feedback.teaching import _remaining_groups, extend_classes, labels_without_own_answer
@@ -263,9 +264,9 @@ def test_vectors_are_learned_from_and_needed_for_later_texts():
     result = isthmus.label(words[0], ["up", "down"] * 20, words[1], method="vectors-logistic", vectors=vectors)
     taught = result.teach({"document": [*range(1, 41)], "true_label": truth[:40].tolist()})
     model, later = taught.model, {"up": [3.0, 0, 0, 0], "down": [-3.0, 0, 0, 0]}
-    corrected = model.correction.probabilities(
-        model.views.transform(words[1], [result.probabilities]), result.probabilities
-    )
+    stage = model.stage(AnswersStage)
+    rows = stage.views.transform(words[1], [result.probabilities])
+    corrected = stage.correction.probabilities(rows, result.probabilities)
     assert np.mean(result.classes[corrected.argmax(axis=1)][40:] == truth[40:]) >= 0.85
     with pytest.raises(UsageError, match="no vectors"):
         taught.label_new(list(later))
