@@ -66,5 +66,5 @@ def test_the_peer_and_the_digest(folder):
 
 
 def test_an_error_of_the_measured_process_is_raised_here(folder):
-    with pytest.raises(ValueError, match="does not run on large inputs"):
+    with pytest.raises(ValueError, match="does not run on large files"):
         scale.measured(scale.run_ours, str(folder), str(folder / "out"), "lsa", {})
