@@ -361,7 +361,7 @@ def test_all_labels_missing(tmp_path):
 @pytest.mark.parametrize("want_labels", [True, "some"])
 def test_a_source_whose_labelled_texts_are_all_empty_is_refused(tmp_path, want_labels):
     path = put(tmp_path, "a.csv", "text,label,more\n,x,kind\n \t,y,rude\nwords without a label,,z\n")
-    assert "--text" in refused("empty-vocabulary", path, text="text", label="label", want_labels=want_labels)
+    assert "text=COLUMN" in refused("empty-vocabulary", path, text="text", label="label", want_labels=want_labels)
     assert read_collection(path, text="text", label="label").labels == ["x", "y", None]
     assert read_collection(path, text="more", label="label", want_labels=want_labels).texts[:2] == ["kind", "rude"]
 

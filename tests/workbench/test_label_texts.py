@@ -53,7 +53,7 @@ def test_a_change_needs_the_token(client, run):
 
 def test_it_is_described(client):
     described = client.get("/api/openapi.json").json()["paths"][URL]["post"]
-    assert "without keeping them" in described["description"]
+    assert "without storing them" in described["description"]
     assert set(described["responses"]) >= {"200"}
 
 

@@ -398,7 +398,7 @@ def test_only_labellings_that_are_done_are_compared(done):
     diagnosis = done.runs.start(done.project.id, {}, by=done.by, kind="diagnose")
     for other in (waiting, diagnosis):
         for pair in ((done.run.id, other.id), (other.id, done.run.id)):
-            with pytest.raises(UsageError, match="Only two labellings"):
+            with pytest.raises(UsageError, match="Only two finished labelling runs"):
                 done.compare.of(*pair)
 
 
