@@ -126,12 +126,12 @@ def shared_labels(
             continue
         mean = float(np.mean(agreed))
         # Linear from ten points below the source's accuracy (0) to ten points above it (1).
-        heed = (
+        weight = (
             1.0
             if source_accuracy is None
             else min(1.0, max(0.0, 0.5 + (mean - source_accuracy) / (2 * SELECTION["company"])))
         )
-        found[name] = heed * max(0.0, (mean - chance) / (1 - chance))
+        found[name] = weight * max(0.0, (mean - chance) / (1 - chance))
     return found
 
 
