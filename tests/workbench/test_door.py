@@ -7,7 +7,6 @@ import logging
 import stat
 import threading
 import time
-from collections import Counter
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -15,66 +14,17 @@ import pytest
 from itsdangerous import timed
 from workbench_server import kept_loggers
 
-from isthmus.exceptions import DataError, UsageError
+from isthmus.exceptions import UsageError
 from isthmus.workbench import gate, server
 from isthmus.workbench.context import Bench
-from isthmus.workbench.gate import (
-    TooLarge,
-    _Answer,
-    _cookie,
-    _counted,
-    _declared_size_fits,
-    _Inlet,
-    _same_origin,
-    _token_in_form,
-)
-from isthmus.workbench.server import LineFormatter, LogFile, Worker, bounded_protocol, log_lines, server_config
+from isthmus.workbench.server import LineFormatter, LogFile, Worker, log_lines
 from isthmus.workbench.sessions import LINK_SECONDS, Cookies, PasswordLinks, Passwords, RateLimiter
 from isthmus.workbench.settings import Settings, is_every_address, is_loopback, load_secret
-from isthmus.workspace.database import AWAY, AWAY_SENTENCE
 
 QUICK = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
 
 
-def sender(*bodies):
-    """A client that sends these parts and then hangs up."""
-    left = [{"type": "http.request", "body": body, "more_body": i + 1 < len(bodies)} for i, body in enumerate(bodies)]
-
-    async def receive():
-        return left.pop(0) if left else {"type": "http.disconnect"}
-
-    return receive
-
-
 # ---- how much may be sent
-
-
-@pytest.mark.parametrize(
-    ("declared", "fits"),
-    [
-        ("100", True),
-        ("101", False),
-        ("0", True),
-        ("-1", False),
-        ("ten", False),
-        ("", False),
-        ("000000000000099", True),
-        ("0000000000000099", False),  # sixteen digits: nobody sends so much
-    ],
-)
-def test_a_declared_size_fits_up_to_the_limit(declared, fits):
-    assert _declared_size_fits({b"content-length": declared.encode()}, 100) is fits
-    assert _declared_size_fits({}, 100)
-
-
-def test_what_comes_without_a_declared_size_is_counted_as_a_whole():
-    whole = _counted(sender(b"123456", b"7890"), 10)
-    assert [asyncio.run(whole())["body"] for _ in range(2)] == [b"123456", b"7890"]
-    more = _counted(sender(b"123456", b"78901"), 10)
-    asyncio.run(more())
-    with pytest.raises(TooLarge) as refused:
-        asyncio.run(more())
-    assert refused.value.status_code == 413
 
 
 def test_limits_are_those_of_the_manual():
@@ -83,28 +33,53 @@ def test_limits_are_those_of_the_manual():
     assert settings.session_seconds == 14 * 86_400
 
 
-# ---- tokens and origins
+# ---- origins, and what a request meets at the gate
 
 
-def test_a_form_is_read_for_its_token_and_can_be_read_again():
-    kind = {b"content-type": b"Application/X-WWW-Form-Urlencoded; charset=utf-8"}
-    token, again = asyncio.run(_token_in_form(kind, sender(b"a=1&cs", b"rf=secret&csrf=late")))
-    assert token == "secret"
-    assert asyncio.run(again()) == {"type": "http.request", "body": b"a=1&csrf=secret&csrf=late", "more_body": False}
-    assert asyncio.run(again()) == {"type": "http.disconnect"}
+def ask(
+    settings, *, path="/api/x", method="POST", body=(b"",), headers=(), host="localhost", who=None, client="10.0.0.1"
+):
+    """What a gate answers whose application repeats what it receives."""
+    sent, left = (
+        [],
+        [{"type": "http.request", "body": part, "more_body": i + 1 < len(body)} for i, part in enumerate(body)],
+    )
+
+    async def receive():
+        return left.pop(0) if left else await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    async def echo(scope, receive, send):
+        said, more = b"", scope["method"] != "GET"
+        while more:
+            message = await receive()
+            said, more = said + message["body"], message["more_body"]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": said})
+
+    cookies = Cookies(settings)
+    session = cookies.new("anna", "stamp") if who else cookies.new()
+    cookie, token = cookies.header(session).partition(";")[0], cookies.csrf(session)
+    given = {"host": host, "cookie": cookie, "x-csrf-token": token, **dict(headers)}
+    door = gate.Gate(echo, settings, cookies, lambda session, path: (who, None))
+    scope = {
+        "type": "http", "method": method, "path": path, "scheme": "http", "server": ("127.0.0.1", 80),
+        "query_string": b"", "client": (client, 1) if client else None, "root_path": "",
+        "headers": [(name.encode(), value.encode()) for name, value in given.items() if value],
+    }  # fmt: skip
+    asyncio.run(asyncio.wait_for(door(scope, receive, send), 60))
+    return (
+        sent[0]["status"],
+        {key.decode(): value.decode() for key, value in sent[0]["headers"]},
+        sent[-1]["body"],
+        left,
+    )
 
 
-def test_a_form_without_a_token_or_that_breaks_off_has_none():
-    kind = {b"content-type": b"application/x-www-form-urlencoded"}
-    many = b"&".join(b"x=1" for _ in range(1_001))
-    for body in (b"a=1", b"csrf=", many + b"&csrf=secret"):
-        assert asyncio.run(_token_in_form(kind, sender(body)))[0] == ""
-    assert asyncio.run(_token_in_form(kind, sender()))[0] == ""  # hung up before anything came
-
-
-def test_only_plain_forms_are_searched_for_a_token():
-    receive = sender(b"csrf=secret")
-    assert asyncio.run(_token_in_form({b"content-type": b"application/json"}, receive)) == ("", receive)
+ACCOUNTS = Settings(accounts=True, max_stranger=10, max_body=20)
+ANNA = SimpleNamespace(id="anna")
 
 
 @pytest.mark.parametrize(
@@ -115,116 +90,81 @@ def test_only_plain_forms_are_searched_for_a_token():
         ({"sec-fetch-site": "none"}, True),
         ({"sec-fetch-site": "same-site"}, False),
         ({"sec-fetch-site": "cross-site"}, False),
-        ({"origin": "http://Here:1"}, True),
-        ({"origin": "http://here:2"}, False),
+        ({"origin": "http://LocalHost"}, True),
+        ({"origin": "http://localhost:80"}, True),
+        ({"origin": "https://localhost"}, False),
+        ({"origin": "http://localhost:2"}, False),
         ({"origin": "null"}, False),
         ({"origin": "http://[broken"}, False),
     ],
 )
 def test_where_a_change_comes_from(headers, ours):
-    sent = {name.encode(): value.encode() for name, value in {"host": "here:1", **headers}.items()}
-    assert _same_origin({}, sent) is ours
+    assert ask(ACCOUNTS, headers=headers, who=ANNA)[0] == (200 if ours else 403)
+
+
+def test_behind_a_proxy_the_origin_speaks_https():
+    settings = Settings(accounts=True, https=True)
+    answers = [ask(settings, headers={"origin": f"{scheme}://localhost"})[0] for scheme in ("https", "http")]
+    assert answers == [200, 403]
 
 
 @pytest.mark.parametrize(
-    ("sent", "value"), [("a=1; b=2=3", "2=3"), ("ab=1", None), ("", None), ("b", ""), ("b=1; b=2", "1")]
+    ("who", "body", "status"),
+    [
+        (None, (b"1234567890",), 200),
+        (None, (b"123456", b"78901"), 413),
+        (ANNA, (b"1" * 10, b"2" * 10), 200),
+        (ANNA, (b"1" * 10, b"2" * 11), 413),
+    ],
 )
-def test_a_cookie_is_found_by_its_whole_name(sent, value):
-    assert _cookie({b"cookie": sent.encode()}, "b") == value
+@pytest.mark.parametrize("declared", [True, False])
+def test_how_much_anybody_may_send(who, body, status, declared):
+    size = {"content-length": str(sum(map(len, body)))} if declared else {}
+    found, _, said, left = ask(ACCOUNTS, who=who, body=body, headers=size)
+    assert found == status
+    assert said == b"".join(body) if status == 200 else json.loads(said)["code"] == "refused"
+    assert not left, "the rest was read, so that the client sees the answer"
 
 
-# ---- what is added to every answer
+def test_of_a_refused_body_no_more_is_read_than_the_limit():
+    found, headers, _, left = ask(ACCOUNTS, body=(b"12345",) * 100, headers={"content-length": "500"})
+    assert (found, headers["connection"]) == (413, "close")
+    assert len(left) > 90
 
 
-def answered(message, *extra):
-    """The headers that leave the door."""
-    sent = []
-
-    async def send(one):
-        sent.append(one)
-
-    out = _Answer(send, {"type": "http", "path": "/projects", "method": "GET", "headers": []}, _Inlet(sender()))
-    out.extra += extra
-    asyncio.run(out.send(message))
-    return out, sent
+def test_a_form_without_a_script_carries_its_token_in_its_body():
+    settings, kind = Settings(accounts=True), {"content-type": "application/x-www-form-urlencoded", "x-csrf-token": ""}
+    assert ask(settings, headers=kind, body=(b"a=1&csrf=", b"wrong"))[0] == 403
+    assert ask(settings, headers=kind, body=(b"a=1",))[0] == 403
 
 
-def test_every_answer_gets_the_headers_it_does_not_bring():
-    own = [(b"Cache-Control", b"no-cache"), (b"x-frame-options", b"SAMEORIGIN"), (b"set-cookie", b"mine=1")]
-    _, [message] = answered({"type": "http.response.start", "status": 200, "headers": own}, (b"set-cookie", b"new=1"))
-    names = [name.lower() for name, _ in message["headers"]]
-    assert len(names) == len(set(names))
-    assert message["headers"][:3] == own
-    assert dict(message["headers"])[b"x-content-type-options"] == b"nosniff"
-    _, [bare] = answered({"type": "http.response.start", "status": 200, "headers": []}, (b"set-cookie", b"new=1"))
-    headers = dict(bare["headers"])
-    assert headers[b"cache-control"] == b"no-store"
-    assert headers[b"set-cookie"] == b"new=1"
-    assert headers[b"x-frame-options"] == b"DENY"
-    assert headers[b"server-timing"].startswith(b"app;dur=")
-
-
-def test_the_time_an_answer_took_is_in_milliseconds(monkeypatch):
-    now = iter([10.0, 10.25, 10.5])
-    monkeypatch.setattr(gate, "time", SimpleNamespace(perf_counter=lambda: next(now)))
-    out, [message] = answered({"type": "http.response.start", "status": 204, "headers": []})
-    assert dict(message["headers"])[b"server-timing"] == b"app;dur=250.0"
-    lines = io.StringIO()
-    handler = logging.StreamHandler(lines)
-    handler.setFormatter(LineFormatter())
-    logger = logging.getLogger("isthmus.workbench")
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    out.scope["state"] = {"person": SimpleNamespace(id="anna")}
-    try:
-        out.note()
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(before)
-    line = json.loads(lines.getvalue())
-    assert {name: line[name] for name in ("event", "method", "path", "status", "ms", "person")} == {
-        "event": "request", "method": "GET", "path": "/projects", "status": 204, "ms": 500.0, "person": "anna",
-    }  # fmt: skip
-
-
-def test_a_client_that_does_not_read_its_answer_is_left(monkeypatch):
-    monkeypatch.setattr(gate, "_WRITE_SECONDS", 0.05)
-
-    async def app(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-
-    async def never(message):
-        await asyncio.Event().wait()
-
-    door = gate.Gate(app, Settings(), Cookies(Settings()), None)
-    scope = {"type": "http", "method": "GET", "path": "/health", "headers": [(b"host", b"localhost")]}
-    asyncio.run(asyncio.wait_for(door(scope, sender(), never), 10))
-    assert door._requests == 0
-
-
-def test_nothing_is_refused_once_an_answer_is_on_its_way():
-    out, sent = answered({"type": "http.response.start", "status": 200, "headers": []})
-    asyncio.run(out.refuse(413))
-    assert len(sent) == 1
-
-
-@pytest.mark.parametrize(("path", "kind"), [("/api/projects", "application/json"), ("/projects", "text/plain")])
+@pytest.mark.parametrize(("path", "kind"), [("/api/x", "application/json"), ("/projects", "text/plain; charset=utf-8")])
 def test_a_refusal_says_why_in_the_form_of_the_asker(path, kind):
-    sent = []
-
-    async def send(one):
-        sent.append(one)
-
-    asyncio.run(_Answer(send, {"path": path, "headers": []}, _Inlet(sender())).refuse(421))
-    start, body = sent
-    headers = dict(start["headers"])
-    assert start["status"] == 421
-    assert headers[b"content-type"].decode().partition(";")[0] == kind
-    assert int(headers[b"content-length"]) == len(body["body"])
+    status, headers, said, _ = ask(Settings(), path=path, host="evil.example")
     words = "This server does not answer to that name."
-    text = body["body"].decode()
-    assert (json.loads(text) == {"detail": words, "code": "refused"}) if path == "/api/projects" else text == words
+    assert (status, headers["content-type"], headers["x-frame-options"]) == (421, kind, "DENY")
+    assert (json.loads(said)["detail"] if path == "/api/x" else said.decode()) == words
+
+
+def test_every_answer_gets_the_headers_of_the_gate_and_newcomers_a_cookie():
+    _, headers, *_ = ask(ACCOUNTS, method="GET", headers={"cookie": ""})
+    assert headers["cache-control"] == "no-store"
+    assert headers["server-timing"].startswith("app;dur=")
+    assert Cookies(ACCOUNTS).read(headers["set-cookie"].partition("=")[2].partition(";")[0])
+    assert "set-cookie" not in ask(ACCOUNTS, method="GET")[1]
+
+
+@pytest.mark.parametrize(("limit", "path", "status"), [(1, "/x", 200), (0, "/x", 503), (0, "/health", 200)])
+def test_so_many_requests_are_under_way_at_a_time_and_health_is_always_told(limit, path, status):
+    found, headers, *_ = ask(Settings(max_requests=limit), path=path, method="GET", who=ANNA)
+    assert (found, headers.get("retry-after")) == (status, "5" if status == 503 else None)
+
+
+@pytest.mark.parametrize(("one", "every", "status"), [(1, 1, 200), (0, 1, 503), (1, 0, 503)])
+def test_changes_of_strangers_are_few_at_a_time(one, every, status):
+    settings = Settings(accounts=True, max_stranger_requests=one, max_strangers=every)
+    assert ask(settings)[0] == ask(settings, client=None)[0] == status
+    assert ask(settings, who=ANNA)[0] == 200
 
 
 # ---- cookies and passwords
@@ -410,105 +350,6 @@ def test_a_link_for_a_new_password_holds_for_a_day(monkeypatch):
         assert links.holds(token, kim) is holds, f"{later:,} seconds after it was made"
 
 
-# ---- how many at a time
-
-
-def ask(door, *, path="/sign-in", method="POST", client=("198.51.100.7", 1)):
-    """The start of what a door answers to a request without a session."""
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"type": "http", "method": method, "path": path, "headers": [(b"host", b"localhost")], "client": client}
-    asyncio.run(door(scope, sender(b""), send))
-    return sent[0]
-
-
-async def fine(scope, receive, send):
-    await send({"type": "http.response.start", "status": 200, "headers": []})
-
-
-@pytest.mark.parametrize(
-    ("under_way", "refused"),
-    [
-        ({}, False),
-        ({"198.51.100.7": 1}, False),  # the second of one address
-        ({"198.51.100.7": 2}, True),
-        ({"a": 2}, False),  # the third of all
-        ({"a": 2, "b": 1}, True),
-    ],
-)
-def test_changes_of_strangers_are_few_at_a_time(under_way, refused):
-    settings = Settings(accounts=True, max_stranger_requests=2, max_strangers=3)
-    door = gate.Gate(fine, settings, Cookies(settings), None)
-    door._of_strangers = Counter(under_way)
-    answer = ask(door)
-    # Let in, it is told that the token is missing.
-    assert answer["status"] == (503 if refused else 403), f"with {under_way} under way"
-    assert dict(answer["headers"]).get(b"retry-after") == (b"5" if refused else None)
-    assert door._of_strangers == under_way, "it is counted no longer than it takes"
-    assert ask(gate.Gate(fine, settings, Cookies(settings), None), client=None)["status"] == 403, "from a socket's file"
-
-
-@pytest.mark.parametrize(
-    ("before", "path", "status"), [(0, "/projects", 200), (1, "/projects", 503), (9, "/health", 200)]
-)
-def test_so_many_requests_are_under_way_at_a_time_and_health_is_always_told(before, path, status):
-    settings = Settings(accounts=True, max_requests=1)
-    door = gate.Gate(fine, settings, Cookies(settings), None)
-    door._requests = before
-    assert ask(door, path=path, method="GET")["status"] == status
-    assert door._requests == before
-
-
-def test_only_a_database_that_is_away_is_waited_for():
-    def who(session, path):
-        raise found
-
-    door = gate.Gate(fine, Settings(), Cookies(Settings()), who)
-    found = DataError(AWAY_SENTENCE, code=AWAY)
-    assert ask(door, method="GET")["status"] == 503
-    found = DataError("The hash of the file is damaged.", code="bad-workspace")
-    with pytest.raises(DataError, match="damaged"):
-        ask(door, method="GET")
-
-
-@pytest.mark.parametrize("person", [None, "anna"])
-def test_the_rest_of_a_long_body_is_heard_of_members_alone(person):
-    heard, sent = [], []
-
-    async def receive():
-        heard.append(1)
-        return {"type": "http.request", "body": b"x", "more_body": len(heard) < 3}
-
-    async def send(message):
-        sent.append(message)
-
-    scope = {"path": "/projects", "headers": [(b"transfer-encoding", b"chunked")], "state": {"person": person}}
-    out = _Answer(send, scope, _Inlet(receive))
-    asyncio.run(out.send({"type": "http.response.start", "status": 413, "headers": []}))
-    assert dict(sent[0]["headers"])[b"connection"] == b"close"
-    assert len(heard) == (3 if person else 0)
-
-
-def test_one_connection_more_than_allowed_is_cut_off():
-    settings = Settings(max_connections=2)
-    config = server_config(fine, settings)
-    state = SimpleNamespace(connections=set(), tasks=set(), default_headers=[])
-    ends = [MagicMock(**{"get_extra_info.return_value": None}) for _ in range(3)]
-
-    async def connect():
-        made = [bounded_protocol(settings)(config, state, {}, asyncio.get_running_loop()) for _ in ends]
-        for one, end in zip(made, ends, strict=True):
-            one.connection_made(end)
-        for one in made:
-            one.connection_lost(None)
-
-    asyncio.run(connect())
-    assert [end.abort.called for end in ends] == [False, False, True]
-
-
 @pytest.mark.parametrize(
     ("settings", "believed", "whom"),
     [
@@ -520,7 +361,7 @@ def test_one_connection_more_than_allowed_is_cut_off():
 )
 def test_which_proxy_is_believed(monkeypatch, settings, believed, whom):
     monkeypatch.delenv("FORWARDED_ALLOW_IPS", raising=False)
-    config = server_config(fine, Settings(**settings))
+    config = server.make_server(None, Settings(**settings)).config
     assert config.proxy_headers is believed
     if whom:
         assert config.forwarded_allow_ips == whom

@@ -16,13 +16,12 @@ from functools import partial
 
 import httpx
 import pytest
-import uvicorn
 from fastapi.routing import APIRoute
 
 from isthmus.corpus.sample import sample_file
 from isthmus.exceptions import IsthmusWarning
 from isthmus.workbench import Settings, context, make_app
-from isthmus.workbench.server import server_config
+from isthmus.workbench.server import make_server
 from isthmus.workbench.sessions import Passwords
 from isthmus.workspace import open_workspace
 from isthmus.workspace.worker import work
@@ -85,7 +84,7 @@ class Running:
             patch.setattr(context, "Passwords", partial(Passwords, **QUICK_HASHES))
             self.app = make_app(workspace, self.settings)
         bench = self.app.app.state.bench
-        self.server = uvicorn.Server(server_config(self.app, self.settings))
+        self.server = make_server(self.app, self.settings)
         self.address = f"http://127.0.0.1:{self.port}"
         self.bench = bench
         self._thread = threading.Thread(target=self.server.run, args=([self._socket],), daemon=True)

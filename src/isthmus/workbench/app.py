@@ -317,7 +317,7 @@ def answer(request: Request, status: int, detail: str, code: str, headers: Any =
     """
     if request.url.path.startswith("/api"):
         return PlainJson({"detail": detail, "code": code}, status_code=status, headers=headers)
-    if wants_part(request) or not hasattr(request.state, "session"):
+    if wants_part(request) or request.state.session is None:
         return PlainTextResponse(detail.encode("utf-8", "replace"), status_code=status, headers=headers)
     response = page(request, "error", status=status, title=_TITLES.get(status, "Request failed"), detail=detail)
     response.headers.update(headers or {})

@@ -1,52 +1,52 @@
-"""The gate: ASGI middleware that checks every request before a page receives it.
-
-It checks in this order: the number of simultaneous requests, the host, the session, the origin and the token of a
-change, and the size of the body, before it is read. A new page cannot omit any of these checks.
-"""
+"""Checks in front of the application: host, session, origin, token, and how much a client may send and how slowly."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
+import math
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from isthmus.exceptions import IsthmusError
-from isthmus.workbench.sessions import Cookies, Session
+from isthmus.workbench.sessions import Cookies
 from isthmus.workbench.settings import Settings
 from isthmus.workspace.database import AWAY
 
 log = logging.getLogger("isthmus.workbench")
-
 SAFE = ("GET", "HEAD", "OPTIONS")
 # Where the token of a change is expected: in a form, or in a header.
-FORM_FIELD, HEADER = "csrf", b"x-csrf-token"
+FORM_FIELD, HEADER = "csrf", "x-csrf-token"
 # Pages load only files of this server, so that injected markup cannot load or send data elsewhere.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_HEADERS = [
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"camera=(), microphone=(), geolocation=()"),
-]
+_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
 # Sentence for each status with which the gate refuses requests.
 _WORDS = {
-    400: "The request cannot be read.",
     408: "The rest of the request did not arrive in time; send it again.",
     403: "This change did not come from a page of this workbench. Load the page again and repeat it.",
     413: "The request is larger than this server accepts.",
@@ -54,64 +54,73 @@ _WORDS = {
     503: "The server is busy; try again in a moment.",
 }
 _DRAINED, _PATIENCE = 64 * 2**20, 5.0  # bytes and seconds for which the body of a refused request is still read
-_BUFFER = 64 * 2**10  # bytes of a body that uvicorn reads ahead
 _WRITE_SECONDS = 60.0  # seconds within which a client must accept one part of an answer
 # Seconds: for the whole body of somebody not signed in, and between two parts of any other body.
 _STRANGER_SECONDS, _IDLE_SECONDS = 10.0, 60.0
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class TooLarge(HTTPException):
-    """The body exceeds its limit. The framework turns other exceptions than HTTPException into a 400."""
+class Refused(HTTPException):
+    """A request that the gate refuses; FastAPI also passes it on where it is raised while a body is read."""
 
-    def __init__(self) -> None:
-        super().__init__(413, _WORDS[413])
-
-
-class TooSlow(HTTPException):
-    """The body did not arrive in time."""
-
-    def __init__(self) -> None:
-        super().__init__(408, _WORDS[408])
+    def __init__(self, status: int):
+        super().__init__(status, _WORDS[status])
 
 
-class Unread(Exception):
-    """The client does not accept its answer, so its connection is closed."""
+class Body:
+    """The incoming body, called as an ASGI ``receive``: it has a largest size and must arrive in time.
 
-
-class _Inlet:
-    """The incoming body: counts its bytes and knows whether more will follow."""
+    Parameters
+    ----------
+    receive : Receive
+        Function of the server that returns the next part.
+    """
 
     def __init__(self, receive: Receive):
         self._receive = receive
-        self.more = True
-        self.read = 0
+        self.more, self.size = True, 0
+        # Largest size in bytes, and the time of the event loop at which the whole body must be there.
+        self.limit, self.ends = math.inf, math.inf
 
     async def __call__(self) -> Message:
-        """Receive the next part of the body."""
-        message = await self._receive()
-        self.more = message["type"] == "http.request" and message.get("more_body", False)
-        self.read += len(message.get("body", b""))
+        """Receive the next part.
+
+        Returns
+        -------
+        Message
+            Message of the server.
+
+        Raises
+        ------
+        Refused
+            If the body is too large or too slow.
+        """
+        if not self.more:  # after the body, the next message is the disconnect, which may come at any time
+            return await self._receive()
+        try:
+            async with asyncio.timeout_at(min(self.ends, asyncio.get_running_loop().time() + _IDLE_SECONDS)):
+                message = await self._receive()
+        except TimeoutError:
+            raise Refused(408) from None
+        self.more = message.get("more_body", False)
+        self.size += len(message.get("body", b""))
+        # A client can declare one size and send another, so received bytes are counted, too.
+        if self.size > self.limit:
+            raise Refused(413)
         return message
 
-    async def drain(self, left: int = _DRAINED) -> None:
-        """Read the rest of a refused request, within limits.
-
-        A client whose connection is cut while it sends would not see the reason.
+    async def drain(self, most: int) -> None:
+        """Read the rest of a refused request: a client whose connection is cut while it sends sees no reason.
 
         Parameters
         ----------
-        left : int, default=_DRAINED
-            Most bytes to read.
+        most : int
+            Most bytes of the whole body to read.
         """
-
-        async def read() -> None:
-            """Read until the body ends or the limit is reached."""
-            nonlocal left
-            while self.more and left > 0:
-                left -= len((await self()).get("body", b""))
-
-        with suppress(TimeoutError):
-            await asyncio.wait_for(read(), _PATIENCE)
+        self.limit, self.ends = most, asyncio.get_running_loop().time() + _PATIENCE
+        with suppress(Refused):
+            while self.more:
+                await self()
 
 
 class Gate:
@@ -132,293 +141,198 @@ class Gate:
         Addresses that accept a file; all others accept at most ``settings.max_body``.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, cookies: Cookies, who, files: Sequence[re.Pattern] = ()):
+    def __init__(
+        self, app: ASGIApp, settings: Settings, cookies: Cookies, who: Callable, files: Sequence[re.Pattern] = ()
+    ):
         self.app, self.settings, self.cookies, self.who, self.files = app, settings, cookies, who, files
         self._requests = 0
         # Simultaneous changes of people who have not signed in, by address.
         self._of_strangers: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request and pass it to the application."""
-        if scope["type"] == "lifespan":
+        """Check a request, pass it to the application and log it."""
+        if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":
-            return  # the application uses no other protocol, such as websockets
-        inlet = _Inlet(receive)
-        answer = _Answer(send, scope, inlet)
+        scope.setdefault("state", {}).update(session=None, person=None, seen=None)
+        request, body, facts, started = Request(scope), Body(receive), {"status": 0}, time.perf_counter()
+        new_cookie: dict[str, str] = {}
+
+        async def answer(message: Message) -> None:
+            """Send a part of the answer; the first part gets the security headers."""
+            if message["type"] == "http.response.start":
+                facts["status"] = message["status"]
+                message = {**message, "headers": list(message["headers"])}
+                headers = MutableHeaders(scope=message)
+                # A page that sets its own cookie, such as the sign-in, must not lose it to the cookie for newcomers.
+                for name, value in {**_HEADERS, **new_cookie}.items():
+                    headers.setdefault(name, value)
+                headers["server-timing"] = f"app;dur={1000 * (time.perf_counter() - started):.1f}"
+                # The rest of a body that the application has not read is read here, but not without end.
+                await body.drain(self.settings.max_stranger if request.state.person is None else _DRAINED)
+                if body.more:
+                    headers["connection"] = "close"
+            async with asyncio.timeout(_WRITE_SECONDS):
+                await send(message)
+
         self._requests += 1
         try:
             # The health check must answer even when the server is busy.
             if self._requests > self.settings.max_requests and scope["path"] != "/health":
-                await answer.refuse(503)
-                return
-            await self._pass(scope, inlet, answer)
-        except TooLarge:
-            await inlet.drain(self.settings.max_stranger if _is_stranger(scope) else _DRAINED)
-            await answer.refuse(413)
-        except TooSlow:
-            await answer.refuse(408)
-        except Unread:
-            log.warning("answer not read", extra={"facts": {"path": scope["path"]}})
+                raise Refused(503)
+            new_cookie |= await self._enter(request)
+            async with self._turn(request):
+                await self.app(scope, await self._checked(request, body), answer)
+        except HTTPException as refusal:
+            if not facts["status"]:
+                await refuse(request, refusal.status_code, refusal.detail)(scope, body, answer)
         except IsthmusError as error:  # the database with the person is not available
             if error.code != AWAY:
                 raise
             log.error("workspace away", extra={"facts": {"path": scope["path"], "reason": str(error.__cause__)[:300]}})
-            await answer.refuse(503, str(error), AWAY)
+            await refuse(request, 503, str(error), AWAY)(scope, body, answer)
+        except TimeoutError:
+            log.warning("answer not read", extra={"facts": {"path": scope["path"]}})
         finally:
             self._requests -= 1
-            answer.note()
+            facts |= {"method": scope["method"], "path": scope["path"], "read": body.size}
+            facts |= {"ms": round(1000 * (time.perf_counter() - started), 1)}
+            log.info("request", extra={"facts": facts | {"person": getattr(request.state.person, "id", None)}})
 
-    async def _pass(self, scope: Scope, inlet: _Inlet, answer: _Answer) -> None:
-        """Check host and session, and pass on a request according to its method and person."""
-        headers = dict(scope["headers"])
-        if not self.settings.answers_to(headers.get(b"host", b"").decode("latin-1")):
-            await answer.refuse(421)
-            return
+    async def _enter(self, request: Request) -> dict[str, str]:
+        """Find the session and the person for a request; return the header with a new session's cookie, if any."""
+        if not self.settings.answers_to(request.headers.get("host", "")):
+            raise Refused(421)
         # Style sheets and the health check need no session, so they cost no access to the database.
-        if scope["path"].startswith("/static/") or scope["path"] == "/health":
-            await self.app(scope, inlet, answer.send)
-            return
-        session = await self._enter(scope, headers, answer)
-        if scope["method"] in SAFE:
-            await self.app(scope, inlet, answer.send)
-        elif _is_stranger(scope):
-            await self._pass_stranger(scope, headers, session, inlet, answer)
-        else:
-            await self._pass_change(scope, headers, session, inlet, answer)
+        if request.url.path.startswith("/static/") or request.url.path == "/health":
+            return {}
+        state, known = request.state, self.cookies.read(request.cookies.get(self.cookies.name))
+        state.session = known or self.cookies.new()
+        if state.session.person or not self.settings.accounts:
+            # Pages find the person here and need not look them up again.
+            state.person, state.seen = await run_in_threadpool(self.who, state.session, request.url.path)
+            if state.person is None:  # the session was ended elsewhere, or the account is closed
+                known, state.session = None, self.cookies.new()
+        return {} if known else {"set-cookie": self.cookies.header(state.session)}
 
-    async def _pass_stranger(
-        self, scope: Scope, headers: dict, session: Session, inlet: _Inlet, answer: _Answer
-    ) -> None:
-        """Pass on a change by somebody who has not signed in: few at a time, and fewer from one address."""
-        address = scope["client"][0] if scope.get("client") else ""
-        under_way = self._of_strangers
+    @asynccontextmanager
+    async def _turn(self, request: Request) -> AsyncIterator[None]:
+        """Count a change by somebody who has not signed in: few at a time, and fewer from one address."""
+        address, under_way = request.client.host if request.client else "", self._of_strangers
+        if request.method in SAFE or request.state.person is not None:
+            yield
+            return
         under_way[address] += 1
         try:
-            one, all_ = under_way[address], under_way.total()
-            if one > self.settings.max_stranger_requests or all_ > self.settings.max_strangers:
-                await answer.refuse(503)
-                return
-            await self._pass_change(scope, headers, session, inlet, answer)
+            if (
+                under_way[address] > self.settings.max_stranger_requests
+                or under_way.total() > self.settings.max_strangers
+            ):
+                raise Refused(503)
+            yield
         finally:
             under_way[address] -= 1
             # Forget finished addresses, so that the counter does not grow.
-            if not under_way[address]:
-                del under_way[address]
+            under_way += Counter()
 
-    async def _pass_change(self, scope: Scope, headers: dict, session: Session, inlet: _Inlet, answer: _Answer) -> None:
-        """Check the origin, the size and the token of a change, and pass it on."""
-        if not _same_origin(scope, headers):
-            await answer.refuse(403)
-            return
-        limit = self._limit(scope)
-        if not _declared_size_fits(headers, limit):
-            raise TooLarge
-        seconds = _STRANGER_SECONDS if _is_stranger(scope) else None
-        # A client can declare one size and send another, so received bytes are counted too.
-        receive = _counted(_timed(inlet, seconds), limit)
-        token = headers.get(HEADER, b"").decode("latin-1")
+    async def _checked(self, request: Request, body: Body) -> Receive:
+        """Check the origin, the size and the token of a change, and return its body."""
+        if request.method in SAFE:
+            return body
+        if not same_origin(request, https=self.settings.https):
+            raise Refused(403)
+        body.limit = self._limit(request)
+        if int(request.headers.get("content-length", 0)) > body.limit:
+            raise Refused(413)
+        if request.state.person is None:
+            body.ends = asyncio.get_running_loop().time() + _STRANGER_SECONDS
+        token, receive = request.headers.get(HEADER, ""), body
         # Forms without a script carry the token in the body, which is read only now.
-        if not token:
-            token, receive = await _token_in_form(headers, receive)
-        if not self.cookies.csrf_holds(session, token):
-            await answer.refuse(403)
-            return
-        await self.app(scope, receive, answer.send)
+        if not token and request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            token, receive = await _token_in_form(request.scope, body)
+        if not self.cookies.csrf_holds(request.state.session, token):
+            raise Refused(403)
+        return receive
 
-    def _limit(self, scope: Scope) -> int:
+    def _limit(self, request: Request) -> int:
         """Return the largest allowed body in bytes, by the person and the address."""
-        if _is_stranger(scope):
+        if request.state.person is None:
             return self.settings.max_stranger
-        seen = scope["state"]["seen"]
         # Only owners can upload files, so only they may send large bodies.
-        if seen is not None and seen[1] == "owner" and any(place.match(scope["path"]) for place in self.files):
+        may_upload = request.state.seen is not None and request.state.seen[1] == "owner"
+        if may_upload and any(place.match(request.url.path) for place in self.files):
             return self.settings.max_upload
         return self.settings.max_body
 
-    async def _enter(self, scope: Scope, headers: dict[bytes, bytes], answer: _Answer) -> Session:
-        """Find the session and the person, or start a session."""
-        session = self.cookies.read(_cookie(headers, self.cookies.name))
-        known, person, seen = session is not None, None, None
-        session = session or self.cookies.new()
-        if session.person or not self.settings.accounts:
-            person, seen = await run_in_threadpool(self.who, session, scope["path"])
-            if person is None:  # the session was ended elsewhere, or the account is closed
-                known, session = False, self.cookies.new()
-        if not known:
-            answer.extra.append((b"set-cookie", self.cookies.header(session).encode()))
-        state = scope.setdefault("state", {})
-        # Pages find the person here and need not look them up again.
-        state["session"], state["person"], state["seen"] = session, person, seen
-        return session
 
+def refuse(request: Request, status: int, detail: str, code: str = "refused") -> Response:
+    """Return the answer to a refused request: JSON for programs, else one sentence.
 
-class _Answer:
-    """The outgoing answer: adds headers, can refuse the request, and writes its line in the log."""
+    Parameters
+    ----------
+    request : Request
+        The request.
+    status : int
+        Status of the answer.
+    detail : str
+        Sentence with the reason.
+    code : str, default="refused"
+        Stable code of the error.
 
-    def __init__(self, send: Send, scope: Scope, inlet: _Inlet):
-        self._send, self.scope, self._inlet = send, scope, inlet
-        self.extra: list[tuple[bytes, bytes]] = []
-        self.status, self.started = 0, time.perf_counter()
-
-    async def send(self, message: Message) -> None:
-        """Send a part of the answer; the first part gets the security headers."""
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-            own = {name.lower() for name, _ in message["headers"]}
-            headers = [*message["headers"], *(pair for pair in _HEADERS if pair[0] not in own)]
-            if b"cache-control" not in own:
-                headers.append((b"cache-control", b"no-store"))
-            # A page that sets its own cookie, such as the sign-in, must not lose it to the cookie for newcomers.
-            headers += [pair for pair in self.extra if pair[0] not in own]
-            if self._inlet.more and _is_long(self.scope) and b"connection" not in own:
-                # Only for people who have signed in is it worth reading the rest.
-                if not _is_stranger(self.scope):
-                    await self._inlet.drain()
-                # Otherwise the server would continue to read the refused body.
-                headers.append((b"connection", b"close"))
-            spent = 1000 * (time.perf_counter() - self.started)
-            headers.append((b"server-timing", f"app;dur={spent:.1f}".encode()))
-            message = {**message, "headers": headers}
-        try:
-            async with asyncio.timeout(_WRITE_SECONDS):
-                await self._send(message)
-        except TimeoutError:
-            raise Unread from None
-
-    async def refuse(self, status: int, words: str = "", code: str = "refused") -> None:
-        """Answer with an error, unless an answer has begun."""
-        if self.status:
-            return  # the application has begun its answer
-        words = words or _WORDS[status]
-        if self.scope["path"].startswith("/api"):
-            body, kind = json.dumps({"detail": words, "code": code}).encode(), b"application/json"
-        else:
-            body, kind = words.encode(), b"text/plain; charset=utf-8"
-        headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode()), (b"connection", b"close")]
-        if status == 503:
-            headers.append((b"retry-after", b"5"))
-        await self.send({"type": "http.response.start", "status": status, "headers": headers})
-        await self.send({"type": "http.response.body", "body": body})
-
-    def note(self) -> None:
-        """Write the request into the log."""
-        person = (self.scope.get("state") or {}).get("person")
-        log.info(
-            "request",
-            extra={
-                "facts": {
-                    "method": self.scope["method"],
-                    "path": self.scope["path"],
-                    "status": self.status,
-                    "read": self._inlet.read,
-                    "ms": round(1000 * (time.perf_counter() - self.started), 1),
-                    "person": getattr(person, "id", None),
-                }
-            },
-        )
-
-
-def _cookie(headers: dict[bytes, bytes], name: str) -> str | None:
-    """Return the value of a cookie, or None."""
-    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
-        key, _, value = part.strip().partition("=")
-        if key == name:
-            return value
-    return None
-
-
-def _same_origin(scope: Scope, headers: dict[bytes, bytes]) -> bool:
-    """Return whether the browser states that a request comes from our own page; other clients state nothing."""
-    if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
-        return False
-    origin = headers.get(b"origin")
-    # Clients other than browsers send no origin; their token is checked afterwards.
-    if origin is None:
-        return True
-    try:
-        return urlsplit(origin.decode("latin-1")).netloc.lower() == headers.get(b"host", b"").decode("latin-1").lower()
-    except ValueError:
-        return False
-
-
-def _declared_size_fits(headers: dict[bytes, bytes], limit: int) -> bool:
-    """Return whether the declared length of the body is within a limit."""
-    declared = headers.get(b"content-length", b"0")
-    # More than 15 digits cannot be a size; int() of very many digits would be slow.
-    return declared.isdigit() and len(declared) < 16 and int(declared) <= limit
-
-
-def _is_stranger(scope: Scope) -> bool:
-    """Return whether nobody has signed in for a request."""
-    return (scope.get("state") or {}).get("person") is None
-
-
-def _is_long(scope: Scope) -> bool:
-    """Return whether the body may be longer than the server's buffer."""
-    headers = dict(scope["headers"])
-    return b"transfer-encoding" in headers or not _declared_size_fits(headers, _BUFFER)
-
-
-def _timed(inlet: _Inlet, seconds: float | None) -> Receive:
-    """Return the same body, which raises an error if it arrives too slowly.
-
-    The limit applies to the whole body with ``seconds``, else to each part of it.
+    Returns
+    -------
+    Response
+        The answer.
     """
-    ends = None if seconds is None else time.monotonic() + seconds
-
-    async def timed() -> Message:
-        """Receive the next part in time."""
-        if not inlet.more:  # after the body, the next message is the disconnect, which may come at any time
-            return await inlet()
-        try:
-            return await asyncio.wait_for(inlet(), _IDLE_SECONDS if ends is None else max(0.0, ends - time.monotonic()))
-        except TimeoutError:
-            raise TooSlow from None
-
-    return timed
+    headers = {"connection": "close"} | ({"retry-after": "5"} if status == 503 else {})
+    if request.url.path.startswith("/api"):
+        content = json.dumps({"detail": detail, "code": code})
+        return Response(content, status, headers, media_type="application/json")
+    return Response(detail, status, headers, media_type="text/plain")
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
-    """Return the same body, which raises an error if it exceeds the limit."""
-    seen = 0
+def same_origin(request: Request, *, https: bool = False) -> bool:
+    """Return whether the browser states that a request comes from our own page; other clients state nothing.
 
-    async def counted() -> Message:
-        """Receive the next part and add up its length."""
-        nonlocal seen
-        message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > limit:
-            raise TooLarge
-        return message
+    Parameters
+    ----------
+    request : Request
+        The request.
+    https : bool, default=False
+        Whether a proxy speaks https to the browser and http to this server.
 
-    return counted
+    Returns
+    -------
+    bool
+        False if the request comes from a page of another scheme, host or port.
+    """
+    if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return False
+    origin, scheme = request.headers.get("origin"), "https" if https else request.url.scheme
+    # Clients other than browsers send no origin; their token is checked afterwards.
+    return origin is None or _place(origin) == _place(f"{scheme}://{request.headers.get('host', '')}")
 
 
-async def _token_in_form(headers: dict[bytes, bytes], receive: Receive) -> tuple[str, Receive]:
-    """Return the token of a form, and a body that can be read again."""
-    if not headers.get(b"content-type", b"").lower().startswith(b"application/x-www-form-urlencoded"):
-        return "", receive
-    body, more = b"", True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            break
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
+def _place(address: str) -> tuple | None:
+    """Return the scheme, host and port of an address, or None if it has none."""
     try:
-        fields = parse_qs(body.decode("latin-1"), max_num_fields=1_000)
+        parts = urlsplit(address.lower())
+        return (parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme])
+    except (KeyError, ValueError):
+        return None
+
+
+async def _token_in_form(scope: Any, body: Body) -> tuple[str, Receive]:
+    """Return the token of a form, and a body that can be read again."""
+    content = await Request(scope, body).body()
+    try:
+        fields = parse_qs(content.decode("latin-1"), max_num_fields=1_000)
     except ValueError:
         fields = {}
-    sent = False
+    messages = iter([{"type": "http.request", "body": content, "more_body": False}])
 
     async def again() -> Message:
         """Return the body that has been read, then further messages."""
-        nonlocal sent
-        if sent:
-            return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return next(messages, None) or await body()
 
     return fields.get(FORM_FIELD, [""])[0], again

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import json
 import logging
-import os
 import signal
 import socket
 import sys
@@ -18,9 +16,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Any
 
-import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from isthmus._utils import plural
 from isthmus.exceptions import UsageError
@@ -36,6 +32,7 @@ _BACKLOG = 2_048  # connections that may wait to be accepted
 # Size in bytes from which a log file is replaced by a new one.
 _LOG_BYTES = 20 * MIB
 _PATIENCE = 10  # seconds that running requests get when the server stops
+MAX_HEAD = 32 * 2**10  # largest size of a request's headers in bytes
 
 
 def serve(
@@ -106,18 +103,18 @@ def serve(
             prepare_sample(workspace, settings)
         if settings.accounts:
             greet_owners(workspace, address, say)
-        config = server_config(make_app(workspace, settings), settings)
+        server = make_server(make_app(workspace, settings), settings)
         threading.Thread(target=load_languages, daemon=True).start()
         with Worker(workspace, worker_log):
             say(f"Isthmus workbench: {address}  (stop with Ctrl+C)")
             log.info("started", extra={"facts": {"address": address, "accounts": settings.accounts}})
             with staying_for_the_end():
-                uvicorn.Server(config).run(sockets)
+                server.run(sockets)
         log.info("stopped")
 
 
-def server_config(app: Any, settings: Settings) -> uvicorn.Config:
-    """Return the configuration of uvicorn: limited headers, and client addresses only from trusted proxies.
+def make_server(app: Any, settings: Settings) -> uvicorn.Server:
+    """Return uvicorn with limits on headers and connections; client addresses come only from trusted proxies.
 
     Parameters
     ----------
@@ -128,10 +125,21 @@ def server_config(app: Any, settings: Settings) -> uvicorn.Config:
 
     Returns
     -------
-    uvicorn.Config
-        The configuration.
+    uvicorn.Server
+        The server.
     """
-    return uvicorn.Config(
+    idle: set[tuple] = set()
+
+    async def drop_idle() -> None:
+        """Close connections on which no request has arrived since the last call."""
+        # uvicorn limits the time between two requests, but not the time within which headers must arrive.
+        found = {(one, one.cycle) for one in server.server_state.connections if not _is_answering(one)}
+        for connection, _ in idle & found:
+            connection.transport.abort()
+        idle.clear()
+        idle.update(found)
+
+    config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
@@ -139,10 +147,20 @@ def server_config(app: Any, settings: Settings) -> uvicorn.Config:
         timeout_graceful_shutdown=_PATIENCE,
         proxy_headers=settings.https or bool(settings.proxies),
         forwarded_allow_ips=list(settings.proxies) or None,
-        http=bounded_protocol(settings),
+        http="h11",
         ws="none",
         h11_max_incomplete_event_size=MAX_HEAD,
+        limit_concurrency=settings.max_connections,
+        timeout_notify=settings.head_seconds,
+        callback_notify=drop_idle,
     )
+    server = uvicorn.Server(config)
+    return server
+
+
+def _is_answering(connection: Any) -> bool:
+    """Return whether a request is under way on a connection."""
+    return connection.cycle is not None and not connection.cycle.response_complete
 
 
 def load_languages() -> None:
@@ -174,16 +192,10 @@ def listen(host: str, port: int) -> list[socket.socket]:
     found: list[socket.socket] = []
     try:
         places = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, place in dict.fromkeys(places):
-            found.append(socket.socket(family, kind, protocol))
-            if os.name == "posix":
-                # Without this option, a restarted server could not use its port for a minute.
-                found[-1].setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                # Otherwise the IPv6 socket would also take the IPv4 port, on which another socket listens.
-                found[-1].setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            found[-1].bind(place)
-            found[-1].listen(_BACKLOG)
+        for family, _, _, _, place in dict.fromkeys(places):
+            # Two addresses of one name share a port, also if the system chooses it.
+            taken = found[0].getsockname()[1] if found else port
+            found.append(socket.create_server((place[0], taken), family=family, backlog=_BACKLOG))
     except OSError as error:
         for one in found:
             one.close()
@@ -423,81 +435,3 @@ def log_lines(handler: logging.Handler) -> None:
         logger.setLevel(least)
         # Otherwise the root logger would print each line again.
         logger.propagate = False
-
-
-# -- Connections: their largest number, and the time within which the headers of a request must arrive
-
-
-MAX_HEAD = 32 * 2**10  # largest size of a request's headers in bytes
-
-
-def bounded_protocol(settings: Settings) -> type[asyncio.Protocol]:
-    """Return uvicorn's HTTP protocol with the limits of the settings, for ``uvicorn.Config(http=…)``.
-
-    Parameters
-    ----------
-    settings : Settings
-        Settings of the workbench.
-
-    Returns
-    -------
-    type[asyncio.Protocol]
-        Class of the protocol.
-    """
-
-    class BoundedProtocol(H11Protocol):
-        """uvicorn's protocol, with a limit on connections and on the time for headers."""
-
-        _deadline: asyncio.TimerHandle | None = None
-
-        def connection_made(self, transport: Any) -> None:
-            """Accept a connection unless there are too many.
-
-            Parameters
-            ----------
-            transport : Any
-                Transport of the connection.
-            """
-            super().connection_made(transport)
-            if len(self.connections) > settings.max_connections:
-                transport.abort()
-                return
-            self._watch_head()
-
-        def data_received(self, data: bytes) -> None:
-            """Pass on received bytes and check whether the headers are complete.
-
-            Parameters
-            ----------
-            data : bytes
-                Received bytes.
-            """
-            super().data_received(data)
-            self._watch_head()
-
-        def connection_lost(self, exc: Exception | None) -> None:
-            """Stop the timer of a closed connection.
-
-            Parameters
-            ----------
-            exc : Exception or None
-                Error that closed the connection, if any.
-            """
-            self._forget_deadline()
-            super().connection_lost(exc)
-
-        def _watch_head(self) -> None:
-            """Start the timer while a request's headers are incomplete; stop it afterwards."""
-            if self.conn.their_state is not h11.IDLE or self.transport.is_closing():
-                self._forget_deadline()
-            # The time limit applies to the whole headers: slow bytes must not extend it.
-            elif self._deadline is None:
-                self._deadline = self.loop.call_later(settings.head_seconds, self.transport.abort)
-
-        def _forget_deadline(self) -> None:
-            """Stop the timer."""
-            if self._deadline is not None:
-                self._deadline.cancel()
-                self._deadline = None
-
-    return BoundedProtocol

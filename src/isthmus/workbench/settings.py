@@ -48,7 +48,7 @@ class Settings:
     max_connections : int
         Largest number of open connections, including idle ones.
     head_seconds : float
-        Seconds within which the headers of a request must arrive.
+        Seconds after which connections are examined; one without a request since the last time is closed.
     https : bool
         Whether cookies are sent only over https, for a server behind a proxy that speaks it.
     names : tuple of str
