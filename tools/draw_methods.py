@@ -315,6 +315,27 @@ def centroids() -> tuple[Table, alt.Chart]:
     return _moves(target, model.transduction_[first:], start, model[-1].centroids_, "source's centroid")
 
 
+def spread_labels() -> tuple[Table, alt.Chart]:
+    """Right labels by the source's classifier, after self-training, and after spreading to neighbours."""
+    texts, labels, first, truth, ids = sample()
+    table = []
+    for step, settings in (
+        ("source only", {"max_iter": 0, "n_neighbors": 0}),
+        ("after self-training", {"n_neighbors": 0}),
+        ("after spreading", {}),
+    ):
+        model = make_method("neighbours")
+        model[-1].set_params(**settings)
+        found = model.fit(texts, labels).transduction_[first:]
+        right = np.mean([truth[name] == label for name, label in zip(ids, found, strict=True)])
+        table.append({"step": step, "right": round(float(right), 4)})
+    bars = alt.Chart(theme.data(table)).mark_bar(cornerRadiusEnd=2, color=theme.PALETTE[0]).encode(
+        x=alt.X("right:Q", title="right labels", axis=alt.Axis(format=".0%")),
+        y=alt.Y("step:N", sort=None, title=None),
+    )  # fmt: skip
+    return table, bars.properties(width=480, height=110)
+
+
 def names() -> tuple[Table, alt.Chart]:
     """Names of classes as points among the documents, and where they settled."""
     texts, labels, first, _, _ = sample()
@@ -445,6 +466,7 @@ def round_trip() -> tuple[Table, alt.Chart]:
 DRAWINGS: dict[str, Callable[[], tuple[Table, alt.Chart]]] = {
     "cocc": co_clusters, "projection": projected_terms, "dual": graph, "strings": two_rounds, "guided": guided_centres,
     "loop": loop, "budget": budget, "self-training": learned_words, "centroids": centroids,
+    "neighbours": spread_labels,
     "names": names, "dual-factor": blocks,
     "round-trip": round_trip,
 }  # fmt: skip

@@ -21,6 +21,7 @@ _PUBLIC = {
     "TransductiveCentroidClassifier": "isthmus.classify.vectors",
     "TransductiveKernelClassifier": "isthmus.classify.strings.classifier",
     "CrossGuidedKMeans": "isthmus.clustering.guided",
+    "NeighbourSelfTraining": "isthmus.classify.neighbours",
     "SourceOnlyClassifier": "isthmus.classify.source_only",
     "SelfTrainingTransferClassifier": "isthmus.classify.self_training",
     "make_transfer_pipeline": "isthmus.pipeline",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.classify.dual.factor import FactorDualClassifier
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
     from isthmus.classify.names import ClassNameClassifier
+    from isthmus.classify.neighbours import NeighbourSelfTraining
     from isthmus.classify.projection.classifier import TermProjectionClassifier
     from isthmus.classify.self_training import SelfTrainingTransferClassifier
     from isthmus.classify.source_only import SourceOnlyClassifier

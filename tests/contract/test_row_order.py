@@ -55,7 +55,7 @@ def test_shuffled_documents_keep_their_labels(sample, method):
     )
 
 
-@pytest.mark.parametrize("method", ["vectors", "vectors-logistic", "vectors-kernel"])
+@pytest.mark.parametrize("method", ["vectors", "neighbours", "vectors-logistic", "vectors-kernel"])
 def test_shuffled_documents_keep_their_labels_by_given_vectors(sample, method):
     source, labels, target, rows, places = sample
     vectors = np.random.default_rng(0).normal(size=(2, N, 8)).astype(np.float32)

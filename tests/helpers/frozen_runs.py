@@ -359,6 +359,7 @@ WORDS = {
 }
 NEEDS_VECTORS = {
     "vectors",
+    "neighbours",
     "vectors-logistic",
     "vectors-kernel",
     "auto-static-vectors",
@@ -387,7 +388,7 @@ RUNS = {
     },
     **{
         method: partial(label_with, method, embed="static")
-        for method in ("vectors", "vectors-logistic", "vectors-kernel")
+        for method in ("vectors", "neighbours", "vectors-logistic", "vectors-kernel")
     },
     "names": partial(label_with, "names", classes=DESCRIBED),
     "dual-manifold": partial(label_with, "dual-manifold", word_labels=WORDS),

@@ -9,6 +9,7 @@ _PUBLIC = {
     "CoClusteringClassifier": "isthmus.classify.cocc.classifier",
     "FactorDualClassifier": "isthmus.classify.dual.factor",
     "ManifoldDualClassifier": "isthmus.classify.dual.manifold",
+    "NeighbourSelfTraining": "isthmus.classify.neighbours",
     "SelfTrainingTransferClassifier": "isthmus.classify.self_training",
     "SourceOnlyClassifier": "isthmus.classify.source_only",
     "TermProjectionClassifier": "isthmus.classify.projection.classifier",

@@ -24,6 +24,7 @@ from isthmus.features.ngrams import encode_texts
 from isthmus.features.term_chi2 import project_rows
 
 BLOCK = 2048  # documents per kernel block; larger blocks are no faster and take more memory
+COPY = 1 - 1e-5  # cosine in single precision from which rows count as copies
 
 
 @dataclass(frozen=True)
@@ -310,6 +311,92 @@ class NamesRule:
         ndarray of shape (n_rows, n_classes)
         """
         return self.power * (centred_rows(X, self.components, self.mean)[0] @ self.weights + self.intercepts)
+
+
+@dataclass(frozen=True)
+class NeighbourRule:
+    """Linear classifier on centred rows, mixed with the opinions of the nearest reference rows.
+
+    Attributes
+    ----------
+    linear : LinearRule
+        Classifier of centred rows.
+    mean : ndarray of shape (n_features,)
+        Mean of the target rows of length one.
+    reference : ndarray of shape (n_reference, n_features)
+        Centred target rows.
+    opinions : ndarray of shape (n_reference, n_classes)
+        Class probabilities of the reference rows.
+    n_neighbors : int
+    spread : float
+        Weight of the neighbours in the mixture.
+    """
+
+    linear: LinearRule
+    mean: np.ndarray
+    reference: np.ndarray
+    opinions: np.ndarray
+    n_neighbors: int
+    spread: float
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        rows, _ = centred_rows(X, None, self.mean)
+        return log_of(self.mixed(np.exp(self.linear.scores(rows)), *self.nearest(rows)))
+
+    def nearest(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Find the nearest reference rows of centred rows; copies of a row are no neighbours.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_rows, n_features)
+
+        Returns
+        -------
+        places : ndarray of int of shape (n_rows, n_neighbors)
+            Numbers of reference rows.
+        weights : ndarray of shape (n_rows, n_neighbors)
+            Cubed cosines; 0 for cosines below 0 and for copies.
+        """
+        size = min(self.n_neighbors, len(self.reference))
+        places, weights = np.zeros((len(rows), size), dtype=np.int64), np.zeros((len(rows), size))
+        if not size:
+            return places, weights
+        rows = rows.astype(self.reference.dtype)
+        for start in range(0, len(rows), BLOCK):
+            cosines = rows[start : start + BLOCK] @ self.reference.T
+            cosines[cosines > COPY] = 0.0
+            nearest = np.argpartition(-cosines, size - 1, axis=1)[:, :size]
+            places[start : start + BLOCK] = nearest
+            weights[start : start + BLOCK] = np.maximum(np.take_along_axis(cosines, nearest, axis=1), 0.0)
+        return places, weights**3
+
+    def mixed(self, own: np.ndarray, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        """Mix class probabilities of rows with those of their neighbours.
+
+        Parameters
+        ----------
+        own : ndarray of shape (n_rows, n_classes)
+        places, weights : ndarray of shape (n_rows, n_neighbors)
+            As returned by :meth:`nearest`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            A row without neighbours keeps its own probabilities.
+        """
+        totals = weights.sum(axis=1, keepdims=True)
+        theirs = np.einsum("ij,ijk->ik", weights / np.where(totals > 0, totals, 1.0), self.opinions[places])
+        return np.where(totals > 0, (1 - self.spread) * own + self.spread * theirs, own)
 
 
 def centred_rows(

@@ -52,7 +52,7 @@ COSTS = {
 _QUICK, _SOME, _LONG = (0.0, 0.1, 0.4, 0.0), (0.2, 0.2, 1.2, 0.0), (0.3, 0.6, 4.0, 0.0)
 METHODS = {
     **dict.fromkeys(("nbc", "svm", "logistic", "projection", "projection-svm", "projection-paper"), _QUICK),
-    **dict.fromkeys(("cocc", "cocc-paper", "vectors", "vectors-logistic", "dual-manifold"), _SOME),
+    **dict.fromkeys(("cocc", "cocc-paper", "neighbours", "vectors", "vectors-logistic", "dual-manifold"), _SOME),
     **dict.fromkeys(("self-training", "strings", "lsa", "names"), _LONG),
     "auto": (0.0, 0.0, 0.0, 0.0),
 }

@@ -135,13 +135,13 @@ def auto_words(data: TaskData, seed: int) -> list[dict]:
     return [row | {"chosen": made.name} for row in score(data, made.labels, made.probabilities.max(axis=1))[:1]]
 
 
-def peer(embed: str) -> Callable[[TaskData, int], list[dict]]:
-    """Logistic regression on vectors, the two lines of somebody else's code; no row where the model is not there."""
+def on_vectors(method: str, embed: str) -> Callable[[TaskData, int], list[dict]]:
+    """A method on the vectors of a model; no row where the model is not there."""
 
     def run(data: TaskData, seed: int) -> list[dict]:
         texts, labels, domain = data.joined()
         try:
-            model = make_method("vectors-logistic", random_state=seed, embed=embed)
+            model = make_method(method, random_state=seed, embed=embed)
             rows = model.fit_rows(texts, labels, domain)
         except (MissingExtraError, DataError):
             return []
@@ -399,8 +399,10 @@ def _say(setting: tuple[str, str, str, VotingRule]) -> str:
 
 def _methods() -> dict[str, Method]:
     runs: dict[str, Any] = {
-        "vectors-logistic": peer("static"),
-        "vectors-logistic-minilm": peer("minilm"),
+        "neighbours": on_vectors("neighbours", "static"),
+        "neighbours-minilm": on_vectors("neighbours", "minilm"),
+        "vectors-logistic": on_vectors("vectors-logistic", "static"),
+        "vectors-logistic-minilm": on_vectors("vectors-logistic", "minilm"),
         "lexicon": lexicon_alone,
         "auto-words": auto_words,
         "auto-lexicon": auto_lexicon,
