@@ -304,22 +304,6 @@ def test_every_action_on_names_alone(files, by_names, action):
     assert_sound(act(by_names, action, files))
 
 
-def test_a_machine_measures_nothing_where_no_source_does(files, by_names):
-    """Its answers to documents drawn at random are weighed, and a person is asked the same way as before."""
-    asked = by_names.ask(20)
-    truths = files.joinpath("truth.txt").read_text().splitlines()
-    said = asked | {"true_label": [truths[number - 1] for number in asked["document"]]}
-    taught = by_names.teach(said, by="a machine")
-    assert str(taught.learned).startswith("20 answers weighed; ")
-    assert taught.expected_accuracy.reason == "people gave fewer than 10 answers"
-    assert taught.needs_review.all(), "nothing says how often these labels are right"
-    again = taught.ask(20)
-    assert (again["document"], set(again["drawn"])) == (asked["document"], {"random"})
-    read = taught.teach(said)
-    assert read.expected_accuracy.estimate is not None
-    assert read.learned.hands[0]["measured"] == 20, "the person's answers measure the machine"
-
-
 def test_names_do_not_let_a_spoilt_source_in(files):
     parts = [read_collection(files / f"{name}.csv", text="text", label="label") for name in ("first", "second")]
     target = read_collection(files / "target.csv", text="text").texts

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import isthmus
-from isthmus.api.hands import compare_hands
+from isthmus.api.annotators import compare_annotators
 from isthmus.api.reading import check_documents
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
@@ -277,12 +277,12 @@ def test_a_sample_without_a_number_goes_by_the_margin():
     assert found.guarantee.budget == 0.25, "a sample of the surest is checked for the budget of the run"
 
 
-def test_hands_of_a_table_are_compared_where_one_is_given(result):
+def test_annotators_of_a_given_table_are_compared(result):
     table = {"document": [1, 1, 2], "true_label": ["staff", "product", "product"], "by": ["Ann", "Bob", "Ann"]}
-    found = result.check_hands(table)
-    assert [(row["hand"], row["answers"]) for row in found.hands] == [("Ann", 2), ("Bob", 1), ("isthmus", 2)]
-    with pytest.raises(IsthmusError, match="come from one hand"):
-        result.check_hands({**table, "by": ["Ann"] * 3, "document": [1, 2, 3]})
+    found = result.check_annotators(table)
+    assert [(row["annotator"], row["answers"]) for row in found.annotators] == [("Ann", 2), ("Bob", 1), ("isthmus", 2)]
+    with pytest.raises(IsthmusError, match="come from one annotator"):
+        result.check_annotators({**table, "by": ["Ann"] * 3, "document": [1, 2, 3]})
 
 
 def test_a_widget_is_given_the_questions_that_were_asked_for(result, monkeypatch):
@@ -330,14 +330,14 @@ def test_a_budget_of_nothing_leaves_the_whole_list_to_read(result):
         assert (step.read, step.now, step.then, step.at_random) == (3, 3, 0, False)
 
 
-def test_hands_that_never_met_are_not_said_to_agree():
+def test_annotators_without_a_common_document_do_not_agree():
     """Ann and Bob answered no document in common; what both call the same has no kappa."""
     entries = [
         {"row": 7, "label": "x", "by": "Bob"}, {"row": 2, "label": "x", "by": "Ann"},
         {"row": 5, "label": "y", "by": "Ann"}, {"row": 3, "label": "x", "by": "Bob"},
     ]  # fmt: skip
     labels = ["y", "y", "x", "x", "y", "x", "y", "x"]
-    found = compare_hands(entries, labels)
+    found = compare_annotators(entries, labels)
     pairs = {(row["first"], row["second"]): row for row in found.pairs}
     assert pairs["Ann", "Bob"] == {"first": "Ann", "second": "Bob", "documents": 0, "agreed": 0.0, "kappa": None}
     with_methods = pairs["Ann", "isthmus"], pairs["Bob", "isthmus"]

@@ -1,6 +1,7 @@
 """Sample sizes, intervals and class shares against exact counts and by simulation; labels as people type them."""
 
 from dataclasses import replace
+from math import hypot
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 import isthmus
-from isthmus._math.samples import difference_ends, two_sided_z
+from isthmus._math.samples import difference_ends, two_sided_z, wilson_ends
 from isthmus.choose import (
     AccuracyEstimate,
     check_labels,
@@ -271,15 +272,19 @@ def test_what_became_of_the_expectation():
 
 
 def test_answered_documents_move_the_interval_and_leave_it_as_wide():
-    """Of 100 documents 40 are answered, 36 of them right now; the other 60 are right to 80 %, from 70 to 85."""
+    """Of 100 documents 40 are answered, and the other 60 are right to 80%, from 70 to 85."""
     found = replace(check_labels(["a"] * 100, [0], ["a"]), accuracy=0.8, low=0.7, high=0.85)
-    moved = found.with_answered(36, 40, 1)
-    assert (moved.accuracy, moved.low, moved.high) == pytest.approx((0.84, 0.74, 0.89))
+    moved = found.with_answered(0, 40, 1)
+    assert (moved.accuracy, moved.low, moved.high) == pytest.approx((0.88, 0.78, 0.93))
     # What is known to be right is a floor, and everything a ceiling: 90 and all of the ten others.
-    moved = found.with_answered(90, 90, 1)
+    moved = found.with_answered(0, 90, 1)
     assert (moved.accuracy, moved.low, moved.high) == pytest.approx((0.98, 0.9, 1.0))
-    # Twenty that hands alone answered, three quarters of them rightly.
-    assert found.with_answered(36, 40, 1, 20, 0.75).accuracy == pytest.approx((36 + 15 + 0.8 * 40) / 100)
+    # Five of 20 checked answers are wrong, so that 30 of all 40 answers are expected to be right.
+    moved = found.with_answered(5, 40, 20)
+    assert moved.accuracy == pytest.approx((30 + 0.8 * 60) / 100)
+    low, high = wilson_ends(0.75, 20, two_sided_z(0.95))
+    assert moved.low == pytest.approx(0.78 - hypot(0.1, 0.4 * (0.75 - low)))
+    assert moved.high == pytest.approx(0.78 + hypot(0.05, 0.4 * (high - 0.75)))
 
 
 # -- the table that goes out and comes back ---------------------------------------------------------------------------

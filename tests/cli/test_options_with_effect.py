@@ -314,7 +314,7 @@ EFFECTS = {
         "sample": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 6 -o out.csv"),
         "margin": ("m.isthmus --margin 0.3 -o out.csv", "m.isthmus --margin 0.2 -o out.csv"),
         "budget": "m.isthmus checked.csv -o out.csv --budget 0.5",
-        "by_hand": ("m.isthmus hands.csv --json", "m.isthmus hands.csv --json --by-hand"),
+        "by_annotator": ("m.isthmus annotators.csv --json", "m.isthmus annotators.csv --json --by-annotator"),
         "label_column": "m.isthmus checked.csv -o out.csv --label verdict",
         "text": ("run.csv --sample 5 -o out.csv", "run.csv --sample 5 -o out.csv --text remark"),
         "output": "m.isthmus checked.csv -o -",
@@ -325,10 +325,12 @@ EFFECTS = {
         "seed": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 5 -o out.csv --seed 1"),
         "seed with a budget": ("m.isthmus --sample 5 --budget 0.4 -o out.csv",
                                "m.isthmus --sample 5 --budget 0.4 -o out.csv --seed 1"),
-        "label_column by hand": ("m.isthmus hands.csv --by-hand", "m.isthmus hands.csv --by-hand --label verdict"),
-        "label_column by hand, of a table": ("run.csv hands.csv --by-hand",
-                                             "run.csv hands.csv --by-hand --label verdict"),
-        "as_json by hand": ("m.isthmus hands.csv --by-hand", "m.isthmus hands.csv --by-hand --json"),
+        "label_column by annotator": ("m.isthmus annotators.csv --by-annotator",
+                                      "m.isthmus annotators.csv --by-annotator --label verdict"),
+        "label_column by annotator, of a table": ("run.csv annotators.csv --by-annotator",
+                                                  "run.csv annotators.csv --by-annotator --label verdict"),
+        "as_json by annotator": ("m.isthmus annotators.csv --by-annotator",
+                                 "m.isthmus annotators.csv --by-annotator --json"),
         "exact of a sample": ("m.isthmus --sample 5 -o out.csv", "m.isthmus --sample 5 -o out.csv --exact"),
         "force of a sample": ("m.isthmus --sample 5 -o there.csv", "m.isthmus --sample 5 -o there.csv --force"),
         "exact": "m.isthmus checked.csv -o out.csv --exact",
@@ -439,8 +441,8 @@ def shelf(tmp_path_factory):
                 row | {"true_label": truth[int(row["document"]) - 1], "verdict": "price"} for row in read(f"{name}.csv")
             ]
             write_csv(f"{name}.csv", {key: [row[key] for row in rows] for key in rows[0]})
-        hands = {"document": [1, 1, 2, 2, 3, 3], "verdict": ["price", "staff"] * 3, "true_label": ["staff"] * 6}
-        write_csv("hands.csv", hands | {"by": ["Kim", "Lee"] * 3})
+        votes = {"document": [1, 1, 2, 2, 3, 3], "verdict": ["price", "staff"] * 3, "true_label": ["staff"] * 6}
+        write_csv("annotators.csv", votes | {"by": ["Kim", "Lee"] * 3})
         write_csv("answers.csv", {"document": range(1, 5), "true_label": ["price", "staff", "price", "price"]})
         write_csv("words.csv", {"word": ["rude"], "label": ["price"]})
         write_csv("names.csv", {"old": ["staff"], "new": ["people"]})
@@ -523,15 +525,15 @@ def test_the_table_of_effects_is_whole(command):
     assert shown == known - ELSEWHERE.get(command, set()), "an option without two lines that show its effect"
 
 
-def test_hands_are_judged_by_the_column_that_was_named(run_on_shelf):
+def test_annotators_are_compared_by_the_named_column(run_on_shelf):
     """Lee says "staff" three times and Kim "price", wherever the column of another label stands."""
     told = [
-        run_on_shelf("check", f"{result} hands.csv --by-hand --json --label verdict")[1]
+        run_on_shelf("check", f"{result} annotators.csv --by-annotator --json --label verdict")[1]
         for result in ("m.isthmus", "run.csv")
     ]
-    assert told[0] == told[1], "a saved labelling and its table say the same of the same hands"
+    assert told[0] == told[1], "a saved result and its table give the same figures"
     for result in ("m.isthmus", "run.csv"):
-        code, out, _, said = run_on_shelf("check", f"{result} hands.csv --by-hand --label nothing")
+        code, out, _, said = run_on_shelf("check", f"{result} annotators.csv --by-annotator --label nothing")
         assert (code, out) == (1, ""), "another column is not taken instead"
         assert "has the columns document, verdict, true_label, by; document, nothing and by are needed" in said
 

@@ -142,7 +142,7 @@ def test_what_is_stale_is_said_with_the_module(toy, tmp_path):
 def test_the_build_stops_where_a_row_is_missing_or_stale(tmp_path):
     """A page of its own; that roles whose rows are there pass is the business of the whole build."""
     pytest.importorskip("myst_parser", reason="the documentation needs the extra 'docs'")
-    text = "# Page\n\n{measured}`hands * nothing accuracy`\n{measured}`hands * none accuracy`\n"
+    text = "# Page\n\n{measured}`dual * nothing pair_f1`\n{measured}`dual * dual-manifold pair_f1`\n"
     (tmp_path / "index.md").write_text(text, encoding="utf-8")
     (tmp_path / "conf.py").write_text(
         f"import sys\nsys.path.insert(0, {str(pages.DOCS / '_ext')!r})\nextensions = ['myst_parser', 'records']\n",
@@ -152,7 +152,7 @@ def test_the_build_stops_where_a_row_is_missing_or_stale(tmp_path):
     command += ["-D", "stale_records=fail", tmp_path, tmp_path / "built"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0, "a build with a missing row went through"
-    for said in ("has no row nothing accuracy", "does not say which code computed it"):
+    for said in ("has no row nothing pair_f1", "does not say which code computed it"):
         assert said in done.stderr, f"expected {said!r} in: {done.stderr}"
 
 

@@ -56,30 +56,16 @@ def test_documents_that_nobody_answered_are_counted_as_they_are(taught, truth):
     assert "learned from" not in str(found)
 
 
-def test_a_sample_that_a_machine_answered_speaks_of_all_labels():
-    """By hand: the machine's answers count where they were given, and elsewhere the labels without them."""
-    source = ["friendly staff"] * 20 + ["low price"] * 20
-    target = [f"friendly low visit {number}" for number in range(120)]  # the words tell nothing
-    truth = np.where(np.random.default_rng(0).random(120) < 0.5, "staff", "price")
-    labelling = isthmus.label(source, ["staff"] * 20 + ["price"] * 20, target, method="nbc")
-    sample = labelling.sample(60)
-    rows = np.array(sample["document"]) - 1
-    sample = sample | {"true_label": truth[rows].tolist()}
-    taught = labelling.teach(sample, by="machine")
-    assert np.mean(taught.labels[rows] == truth[rows]) == 1.0  # which says nothing of the others
+def test_wrong_answers_in_the_sample_lower_the_accuracy_of_the_unchecked_answers(labelling, sample, truth):
+    """A machine answered all documents, wrongly on every third; a person checks 60 at random."""
+    wrong = np.arange(120) % 3 == 0
+    answers = np.where(wrong, np.where(truth == "staff", "price", "staff"), truth)
+    taught = labelling.teach({"document": list(range(1, 121)), "true_label": answers.tolist()}, by="machine")
+    assert np.mean(taught.labels == truth) == pytest.approx(2 / 3)
     found = taught.check(sample)
-    assert found.learned == found.n == 60
-    assert found.right < 45
-    assert found.accuracy == pytest.approx((60 + found.right) / 120)
-    assert found.low <= np.mean(taught.labels == truth) <= found.high
-
-
-def test_a_sample_of_a_target_that_a_machine_answered_is_counted_as_it_is(labelling, sample, truth):
-    taught = labelling.teach({"document": list(range(1, 121)), "true_label": truth.tolist()}, by="machine")
     rows = np.array(sample["document"]) - 1
-    found = taught.check(sample)
-    assert found.learned == 0
-    assert found.accuracy == np.mean(taught.labels[rows] == truth[rows])
+    assert found.accuracy == pytest.approx(np.mean(answers[rows] == truth[rows]))
+    assert found.low < 2 / 3 < found.high
 
 
 def test_the_outcome_stands_in_place_of_the_expectation(labelling, truth, tmp_path):

@@ -396,7 +396,6 @@ def test_a_part_of_many_answers_is_given_all_that_the_whole_is_given(monkeypatch
     more = {
         "extra": (rows[:2], np.array([0, 1])),
         "unnamed": (rows[:3], vote[:3], np.full(3, 0.1)),
-        "weighed": (rows[:4], vote[:4], vote[:4] / 2),
         "picked": np.arange(30) % 2 == 0,
         "trusts": (1.0,),
         "strengths": (1.0, 4.0),

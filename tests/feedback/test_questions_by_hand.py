@@ -284,7 +284,7 @@ def test_disputed_documents_come_first_the_doubtful_before_the_sure():
     probabilities = np.column_stack([sure, 1 - sure])
     meaning = np.eye(6)
     meaning[3] = meaning[1]  # 3 is a copy of 1
-    said = dict.fromkeys([0, 5, 2, 3, 1], "hands disagree: x says a, y b")
+    said = dict.fromkeys([0, 5, 2, 3, 1], "annotators disagree: x says a, y b")
     places = np.array([0, 1, 2, 3, 4, 9])
 
     def asked(n, **more):
@@ -300,14 +300,14 @@ def test_disputed_documents_come_first_the_doubtful_before_the_sure():
     reasons = [question.reason for question in ask_documents(
         probabilities, np.array(["a", "b"]), {}, meaning, 1, disputed=said, blind=True
     )]  # fmt: skip
-    assert reasons == ["hands disagree"], "no class is named"
+    assert reasons == ["annotators disagree"], "no class is named"
 
 
 def test_groups_leave_room_for_as_many_questions_as_were_asked_for():
     probabilities = np.full((4, 2), 0.5)
     groups = ["", "", "group 1", ""]
     asked = ask_documents(
-        probabilities, np.array(["a", "b"]), {}, np.eye(4), 1, groups=groups, disputed={3: "hands disagree: x"}
+        probabilities, np.array(["a", "b"]), {}, np.eye(4), 1, groups=groups, disputed={3: "annotators disagree: x"}
     )
     assert [question.row for question in asked] == [3], "one question, which the hands dispute"
 

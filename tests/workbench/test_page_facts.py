@@ -407,7 +407,7 @@ def test_every_file_is_unpacked_within_the_limit_of_the_server(monkeypatch, take
         read = getattr(workspace.collections, name)
         read.side_effect = lambda *given, **named: seen.append((given_limit(), named.get("limit")))
     monkeypatch.setattr(service, "saved_result", MagicMock())
-    monkeypatch.setattr(api, "read_hands", MagicMock())
+    monkeypatch.setattr(api, "read_votes", MagicMock())
     bench = SimpleNamespace(settings=SimpleNamespace(max_unpacked=12_345, max_upload=10))
     access = SimpleNamespace(workspace=workspace, bench=bench, project=SimpleNamespace(id="project"), by="me")
     take(access, SimpleNamespace(filename="a.csv.gz", file=None))

@@ -19,7 +19,7 @@ _NAMES = (
     "trust",
     "names",
     "doubt",
-    "hands",
+    "annotators",
     "languages",
     "listen",
     "scale",

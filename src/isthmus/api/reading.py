@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from isthmus._math.confidence import without_text
-from isthmus._math.samples import two_sided_z, wilson_ends
 from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.forecast import AnswerForecast, forecast_answers
 from isthmus.choose.guaranteed import LOOK, Step, draw_to_decide, look_at_random, next_step, read_list
@@ -203,12 +202,7 @@ def check_documents(result: Any, rows: list[int], truths: list, budget: float | 
     known = result.known_answers.read
     answers = dict(zip(known.rows, known.labels, strict=True))
     checked = {row: truth for row, truth in zip(rows, truths, strict=True) if truth is not None}
-    heard = {entry["row"] for entry in result.known_answers.weighed} - set(answers)
-    by_hand = sorted(set(checked) & heard)
-    low = wilson_ends(len(by_hand) / len(checked), len(checked), two_sided_z(0.95))[0] if by_hand else 0.0
-    if low <= len(heard) / len(result.texts):
-        by_hand = []  # the sample contains no larger share of them than the target, so it needs no correction
-    learned = sorted({*by_hand, *(set(checked) & set(answers))})
+    learned = sorted(set(checked) & set(answers))
     labels = result.labels.astype(object)
     if learned:
         labels[learned] = labels_without_own_answer(result, learned)
@@ -226,7 +220,5 @@ def check_documents(result: Any, rows: list[int], truths: list, budget: float | 
     )
     if not learned:
         return found
-    wrong = sum(checked[row] != answers[row] for row in set(learned) - set(by_hand))
-    share = np.mean([result.labels[row] == checked[row] for row in by_hand]) if by_hand else 0.0
-    hands = (len(heard), float(share)) if by_hand else (0, 0.0)
-    return found.with_answered(len(known) - wrong, len(known), len(learned), *hands)
+    wrong = sum(checked[row] != answers[row] for row in learned)
+    return found.with_answered(wrong, len(known), len(learned))

@@ -45,11 +45,11 @@ from isthmus.feedback.model import (
     without_answers,
 )
 from isthmus.feedback.renaming import rename_classes
-from isthmus.feedback.tables import read_hands, read_source_corrections, read_truths
+from isthmus.feedback.tables import read_source_corrections, read_truths, read_votes
 from isthmus.feedback.teaching import learn_answers, name_groups, teach
 
 if TYPE_CHECKING:  # imported on first use: a saved model loads without them
-    from isthmus.api.hands import HandCheck
+    from isthmus.api.annotators import AnnotatorCheck
     from isthmus.api.subtopics import Subtopics
 
 _CARD_CLASSES = 12  # classes shown on the notebook card
@@ -467,9 +467,7 @@ class LabelResult(FrameResult, Labelling):
         Notes
         -----
         A document whose answer the model learned is checked by the label that it gets without its own answer
-        (cross-fitted over the answers). Otherwise, every such label would be right. The same correction applies to
-        weighted answers of named annotators, if the sample contains a larger share of these documents than the target
-        does.
+        (cross-fitted over the answers). Otherwise, every such label would be right.
         """
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
         rows, truths, among = read_truths(self, table)
@@ -482,8 +480,8 @@ class LabelResult(FrameResult, Labelling):
             self.needs_review = np.asarray(self.review_reason != "", dtype=bool)
         return self.checked
 
-    def check_hands(self, answers: Any = None) -> HandCheck:
-        """Measure how reliable each annotator is and how far annotators agree beyond chance.
+    def check_annotators(self, answers: Any = None) -> AnnotatorCheck:
+        """Measure how far annotators agree with each other and with the methods.
 
         Parameters
         ----------
@@ -493,18 +491,14 @@ class LabelResult(FrameResult, Labelling):
 
         Returns
         -------
-        HandCheck
+        AnnotatorCheck
         """
-        from isthmus.api.hands import compare_hands
+        from isthmus.api.annotators import compare_annotators
 
-        if answers is not None:
-            return compare_hands(read_hands(self, answers), self.untaught().labels)
         known = self.known_answers
-        people = [
-            {"row": row, "label": label, "by": by}
-            for row, label, by in zip(known.rows, known.labels, known.by, strict=True)
-        ]
-        return compare_hands([*known.weighed, *people], self.untaught().labels)
+        # Replaced answers show how far their annotator agrees with the one who answered later.
+        votes = [*known.replaced, *known.votes, *known.entries] if answers is None else read_votes(self, answers)
+        return compare_annotators(votes, self.untaught().labels)
 
     def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
         """Select the documents or words about which an annotator should be asked next.
@@ -573,9 +567,10 @@ class LabelResult(FrameResult, Labelling):
             :meth:`isthmus.api.diagnose.Diagnosis.review_source` returns them, filled in. The target is then labelled
             again from the corrected source, and the new result learns the earlier answers.
         by : str, optional
-            Name of the annotator, if the answers should be weighted instead of trusted: a language model, a rule, a
-            hurried colleague. The weight is measured on documents that a trusted person answered too. A column ``by``
-            in the table does the same for documents that several annotators answered.
+            Name of the annotator who gave the answers, for example a language model. A column ``by`` in the table names
+            the annotator of each answer. If several annotators answered a text, it gets the class that most of them
+            gave; :meth:`ask` starts with texts with a tie. The answers of all annotators count as true: measure
+            a machine with :meth:`check_annotators` first.
 
         Returns
         -------

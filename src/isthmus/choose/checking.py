@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -83,21 +84,13 @@ class LabelCheck:
         """The result in the form of an expectation, which it replaces."""
         return AccuracyEstimate(self.accuracy, self.low, self.high, confidence_level=self.confidence_level)
 
-    def with_answered(
-        self, right: int, answered: int, learned: int, heard: int = 0, heard_share: float = 0.0
-    ) -> LabelCheck:
+    def with_answered(self, wrong: int, answered: int, learned: int) -> LabelCheck:
         """Extend a result about unanswered documents to all documents.
 
         Parameters
         ----------
-        right, answered : int
-            Documents with a right label among the answered documents, and all answered documents.
-        learned : int
-            Checked documents among the answered documents.
-        heard : int
-            Documents that only annotators answered.
-        heard_share : float
-            Share of right labels among them.
+        wrong, answered, learned : int
+            Checked documents with a wrong answer, all answered documents, and checked documents among these.
 
         Returns
         -------
@@ -105,13 +98,18 @@ class LabelCheck:
         """
         # Answered documents were drawn too, so the error of the estimate for the other documents is as large as before:
         # the interval keeps its width.
-        left = self.population - answered - heard
-        accuracy = (right + heard * heard_share + self.accuracy * left) / self.population
+        part = answered / self.population
+        share, low, high = 1.0, 1.0, 1.0
+        # A wrong answer in the sample is evidence about the answers that were not checked.
+        if wrong:
+            share = 1 - wrong / learned
+            low, high = wilson_ends(share, learned, two_sided_z(self.confidence_level))
+        accuracy = part * share + (1 - part) * self.accuracy
         return replace(
             self,
             accuracy=accuracy,
-            low=max(right / self.population, accuracy - (self.accuracy - self.low)),
-            high=min(1.0, accuracy + (self.high - self.accuracy)),
+            low=max(part * low, accuracy - hypot(self.accuracy - self.low, part * (share - low))),
+            high=min(1.0, accuracy + hypot(self.high - self.accuracy, part * (high - share))),
             learned=learned,
         )
 

@@ -40,7 +40,7 @@ from isthmus.request import ERROR_BUDGET, LabelRequest
 if TYPE_CHECKING:
     import numpy as np
 
-    from isthmus.api.hands import HandCheck
+    from isthmus.api.annotators import AnnotatorCheck
     from isthmus.choose import AccuracyEstimate, LabelCheck
 
 EXAMPLE = "Example: isthmus check dealer.isthmus --sample 100 -o to_check.csv"
@@ -117,8 +117,8 @@ def check(
             "--budget B", "Find the labels that can pass unread with at most this share wrong, at 95% confidence (0.1)."
         ),
     ] = None,
-    by_hand: Annotated[
-        bool, flag("--by-hand", "Report how reliable each annotator in CHECKED (column by) is, and how far they agree.")
+    by_annotator: Annotated[
+        bool, flag("--by-annotator", "Report how far the annotators of CHECKED (column by) agree.")
     ] = False,
     label_column: Annotated[str, flag("--label COL", "Column of CHECKED with the true labels.")] = TRUTH,
     text: Annotated[str | None, flag("--text COL", "Text column of a labelled table; guessed if omitted.")] = None,
@@ -146,13 +146,13 @@ def check(
     --sample 50 --budget 0.1 -o more.csv.
     """
     # Comparing annotators is a separate job with its own outcome.
-    if by_hand:
+    if by_annotator:
         others = (sample, margin, budget, output, target, add, report, save)
         too_much = checked is None or any(option is not None for option in others)
-        refuse((too_much, "--by-hand takes RESULT and CHECKED alone; leave out the other options."))
+        refuse((too_much, "--by-annotator takes only RESULT and CHECKED; leave out the other options."))
         with talking(quiet):
-            hands = check_hands(open_labelling(result, text), str(checked), label_column)
-        print_hands(hands, as_json=as_json)
+            agreement = check_annotators(open_labelling(result, text), str(checked), label_column)
+        print_annotators(agreement, as_json=as_json)
         return
     drawing = sample is not None or margin is not None
     going_on = checked is not None and sample is not None and budget is not None
@@ -202,20 +202,20 @@ def check(
         say_outcome([], written, step)
 
 
-def print_hands(hands: HandCheck, *, as_json: bool) -> None:
-    """Print the reliability of each annotator.
+def print_annotators(found: AnnotatorCheck, *, as_json: bool) -> None:
+    """Print how far annotators agree.
 
     Parameters
     ----------
-    hands : HandCheck
+    found : AnnotatorCheck
         Result of the comparison.
     as_json : bool
         Whether to print JSON.
     """
     if as_json:
-        print_json(hands.to_dict())
+        print_json(found.to_dict())
         return
-    for line in str(hands).splitlines():
+    for line in str(found).splitlines():
         # Only the indentation of our own lines is preserved: names from the data cannot move the cursor.
         emit(" " * (len(line) - len(line.lstrip())) + one_line(line))
 
@@ -663,8 +663,8 @@ def _is_true(cell: Any) -> bool:
     return cell_text(cell).lower() == "true"
 
 
-def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
-    """Estimate how reliable each annotator of a table is.
+def check_annotators(labelling: Labelling, path: str, label: str) -> AnnotatorCheck:
+    """Measure how far the annotators of a table agree.
 
     Parameters
     ----------
@@ -677,7 +677,7 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
 
     Returns
     -------
-    HandCheck
+    AnnotatorCheck
         Outcome of the comparison.
 
     Raises
@@ -685,7 +685,7 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
     DataError
         If a column is missing.
     """
-    from isthmus.api.hands import compare_hands
+    from isthmus.api.annotators import compare_annotators
     from isthmus.corpus.filled import read_sample
 
     table = read_table(Path(path))
@@ -696,11 +696,11 @@ def check_hands(labelling: Labelling, path: str, label: str) -> HandCheck:
     if labelling.saved is not None:
         # The named column replaces a column with the default name.
         others = {name: cells for name, cells in table.items() if name != TRUTH}
-        return labelling.saved.check_hands({**others, TRUTH: table[label]})
+        return labelling.saved.check_annotators({**others, TRUTH: table[label]})
     rows, truths = read_sample(table, labelling.texts, labelling.ids, label=label)
     said = zip(rows.tolist(), map(cell_content, truths), map(cell_content, table["by"]), strict=True)
     entries = [{"row": row, "label": truth, "by": by} for row, truth, by in said if truth]
-    return compare_hands(entries, labelling.labels)
+    return compare_annotators(entries, labelling.labels)
 
 
 def corrected_table(table: dict[str, list], found: LabelCheck, *, marked: bool = False) -> dict[str, list]:

@@ -42,10 +42,7 @@ def teach(
     ] = None,
     by: Annotated[
         str | None,
-        flag(
-            "--by NAME",
-            "Annotator who gave ANSWERS, such as a language model; ANSWERS are weighted by its reliability.",
-        ),
+        flag("--by NAME", "Name of the annotator who gave ANSWERS, such as a language model."),
     ] = None,
     words: Annotated[Path | None, flag("--words FILE", "Labelled words (columns word, label).")] = None,
     without: Annotated[
@@ -128,6 +125,7 @@ def teach(
         settings=taught.settings,
         method=taught.method,
         decision=taught.decision,
+        by=by,
         **{name: summary[name] for name in RECORDED if name in summary},
     )
     summary["files"] = write_record(output, record, written)

@@ -4,7 +4,6 @@ from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, o
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.asking import Question, ask_documents, ask_words
 from isthmus.feedback.correction import Correction, learn_correction
-from isthmus.feedback.hands import HandFit, HandSettings, WeighedAnswers, dawid_skene, weigh_answers
 from isthmus.feedback.labelling import Labelling, Learned
 from isthmus.feedback.self_training import WordModel, train_on_everything
 from isthmus.feedback.views import DocumentViews
@@ -14,20 +13,15 @@ __all__ = [
     "Correction",
     "DocumentViews",
     "Expectation",
-    "HandFit",
-    "HandSettings",
     "Labelling",
     "Learned",
     "Outlook",
     "Question",
-    "WeighedAnswers",
     "WordModel",
     "ask_documents",
     "ask_words",
-    "dawid_skene",
     "expect_accuracy",
     "learn_correction",
     "outlook",
     "train_on_everything",
-    "weigh_answers",
 ]

@@ -52,9 +52,9 @@ class Answers:
         Every labelled word, its label and its table, in order.
     blank_in : dict of str to list of int
         Documents left blank, by name of the table.
-    weighed : list of dict
-        Answers that are weighted by the reliability of their annotator (``row``, ``label``, ``drawn``, ``by``,
-        ``batch``): those of a machine, and all answers to documents that several annotators answered in one table.
+    votes : list of dict
+        Every answer (``row``, ``label``, ``drawn``, ``by``, ``batch``) to a document that several annotators of one
+        table answered. The class that most of them gave is also in ``rows`` and ``labels``.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class Answers:
     replaced: list[dict[str, Any]] = field(default_factory=list)
     word_log: list[tuple[str, Any, str]] = field(default_factory=list)
     blank_in: dict[str, list[int]] = field(default_factory=dict)
-    weighed: list[dict[str, Any]] = field(default_factory=list)
+    votes: list[dict[str, Any]] = field(default_factory=list)
 
     def __len__(self) -> int:
         """Return the number of answered documents."""
@@ -86,7 +86,7 @@ class Answers:
     @property
     def says_something(self) -> bool:
         """Whether there is an answer about a document or a word."""
-        return bool(self.rows or self.words or self.weighed)
+        return bool(self.rows or self.words)
 
     @property
     def at_random(self) -> np.ndarray:
@@ -103,14 +103,18 @@ class Answers:
         """Names of all tables."""
         earlier = [entry["batch"] for entry in self.replaced]
         words = [batch for _, _, batch in self.word_log]
-        weighed = [entry["batch"] for entry in self.weighed]
-        return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in, *weighed]))
+        votes = [entry["batch"] for entry in self.votes]
+        return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in, *votes]))
 
     @property
-    def settled_together(self) -> set[int]:
-        """Documents whose answer is the unanimous answer of several annotators in one table."""
-        said = {(entry["row"], entry["by"], entry["batch"]) for entry in self.weighed}
-        return {entry["row"] for entry in self.entries if (entry["row"], entry["by"], entry["batch"]) in said}
+    def disputed(self) -> dict[int, list[dict[str, Any]]]:
+        """The votes about each document that has no answer, because its annotators disagree."""
+        answered = set(self.rows)
+        found: dict[int, list[dict[str, Any]]] = {}
+        for entry in self.votes:
+            if entry["row"] not in answered:
+                found.setdefault(entry["row"], []).append(entry)
+        return found
 
     def name_of(self, path: str | PathLike) -> str:
         """Return a name for the table in a file: the file's name, with the folders that distinguish it from others.
@@ -179,7 +183,7 @@ class Answers:
             replaced=[*self.replaced, *replaced, *later.replaced],
             word_log=[*self.word_log, *later.word_log],
             blank_in=blank_in,
-            weighed=list({(entry["row"], entry["by"]): entry for entry in [*self.weighed, *later.weighed]}.values()),
+            votes=list({(entry["row"], entry["by"]): entry for entry in [*self.votes, *later.votes]}.values()),
         )
 
     def without(self, batch: str) -> Answers:
@@ -211,7 +215,7 @@ class Answers:
             replaced=[entry for entry in earlier if back.get(entry["row"]) is not entry],
             word_log=log,
             blank_in=blank_in,
-            weighed=[entry for entry in self.weighed if entry["batch"] != batch],
+            votes=[entry for entry in self.votes if entry["batch"] != batch],
         )
 
     def news(self, later: Answers) -> Answers:
@@ -230,8 +234,6 @@ class Answers:
         """
         known = {entry["row"]: (entry["label"], entry["by"]) for entry in self.entries}
         unread = {entry["row"] for entry in self.entries if entry["drawn"] == GROUP}
-        heard = {(entry["row"], entry["by"], entry["label"]) for entry in self.weighed}
-        weighed = [entry for entry in later.weighed if (entry["row"], entry["by"], entry["label"]) not in heard]
         new = (
             entry
             for entry in later.entries
@@ -240,7 +242,7 @@ class Answers:
             or entry["drawn"] in (RANDOM, ASKED)
             or (entry["row"] in unread and entry["drawn"] != GROUP)
         )
-        return later.with_entries(new, weighed=weighed)
+        return later.with_entries(new)
 
     def keep(self, rows: Iterable[int]) -> Answers:
         """Return the answers to some documents.
@@ -272,8 +274,8 @@ class Answers:
         words = {word: _renamed(label, names) for word, label in self.words.items()}
         log = [(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
         replaced = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.replaced]
-        weighed = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.weighed]
-        return replace(self, labels=labels, words=words, word_log=log, replaced=replaced, weighed=weighed)
+        votes = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.votes]
+        return replace(self, labels=labels, words=words, word_log=log, replaced=replaced, votes=votes)
 
     @property
     def entries(self) -> list[dict[str, Any]]:

@@ -13,7 +13,6 @@ from isthmus._math.fitted import fitted
 from isthmus.exceptions import UsageError
 from isthmus.features.tokens import surface_forms
 from isthmus.feedback.answers import ASKED, RANDOM
-from isthmus.feedback.hands import contradictions
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import without_answers
 from isthmus.feedback.tables import TRUTH
@@ -315,7 +314,10 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
         answered=[*known.read.rows, *first],
         passed_over=known.blank,
         groups=getattr(labelling, "novel_group", None),
-        disputed=_disputed(labelling),
+        disputed={
+            row: "annotators disagree: " + ", ".join(f"{vote['by']} gave {vote['label']}" for vote in votes)
+            for row, votes in known.disputed.items()
+        },
         blind=not suggest,
         places=content_order(labelling.texts).argsort(),
     )
@@ -345,14 +347,6 @@ def _drawn_first(labelling: Labelling, n: int) -> list[int]:
     order = np.random.default_rng(labelling.seed).permutation(len(labelling.texts))
     seen = {*known.read.rows, *known.blank}
     return [row for row in content_order(labelling.texts)[order].tolist() if row not in seen][:wanted]
-
-
-def _disputed(labelling: Labelling) -> dict[int, str]:
-    known = labelling.known_answers
-    if not known.weighed:
-        return {}
-    settled = dict(zip(known.rows, known.labels, strict=True))
-    return contradictions(known.weighed, settled, labelling.untaught().labels.tolist())
 
 
 def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:

@@ -79,7 +79,6 @@ def learn_correction(
     *,
     extra: tuple[Any, np.ndarray] | None = None,
     unnamed: tuple[Any, np.ndarray, np.ndarray] | None = None,
-    weighed: tuple[Any, np.ndarray, np.ndarray] | None = None,
     picked: np.ndarray | None = None,
     trusts: Sequence[float] = CORRECTION["trusts"],
     strengths: Sequence[float] = CORRECTION["strengths"],
@@ -108,8 +107,6 @@ def learn_correction(
         Result of :func:`pseudo_answers`. These documents are answered as the vote predicts, and they evaluate the
         pairs, too. Without them, a pair that assigns documents of such a class to other classes would look as good as
         any other.
-    weighed : tuple of (rows, vote, probabilities), optional
-        Documents with weighted answers. Each row of the probabilities sums to the weight of the answers.
     picked : ndarray of bool, shape (n_answers,), optional
         See :func:`prior_shares`.
     trusts, strengths : sequence of float
@@ -127,17 +124,14 @@ def learn_correction(
     folds = make_folds(codes, random_state)
     targets = np.eye(len(classes))[codes]
     all_rows = rows
-    further = [] if weighed is None else [weighed]
     if unnamed is not None:
-        own, said, weights = unnamed
-        known = np.hstack([said, np.zeros((len(said), len(new_shares)))])
-        further.insert(0, (own, said, weights[:, None] * known))
-    for own, said, wanted in further:
-        all_rows = sp.vstack([all_rows, own], format="csr")
-        targets = np.vstack([targets, wanted])
-        offset = np.vstack([offset, centred_logs(widen_vote(said, new_shares, doubt))])
+        added, added_vote, weights = unnamed
+        known = np.hstack([added_vote, np.zeros((len(added_vote), len(new_shares)))])
+        all_rows = sp.vstack([rows, added], format="csr")
+        targets = np.vstack([targets, weights[:, None] * known])
+        offset = np.vstack([offset, centred_logs(widen_vote(added_vote, new_shares, doubt))])
         # Added documents are held out in turn, too, so that they evaluate the pairs.
-        folds = np.concatenate([folds, np.arange(len(said)) % FOLDS])
+        folds = np.concatenate([folds, np.arange(len(added_vote)) % FOLDS])
     pairs = [(trust, strength) for trust in trusts for strength in strengths]
     if len(codes) < CORRECTION["fewest"]:  # too few answers to compare the pairs
         # The vote contains no evidence about a new class, so there is less reason to penalise corrections.
@@ -153,7 +147,6 @@ def learn_correction(
             random_state,
             extra=extra,
             unnamed=unnamed,
-            weighed=weighed,
             picked=None if picked is None else picked[part],
             trusts=trusts,
             strengths=strengths,

@@ -16,7 +16,6 @@ from isthmus.corpus.cells import cell_content
 from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
 from isthmus.feedback.accounting import Outlook
 from isthmus.feedback.answers import Answers
-from isthmus.feedback.hands import describe_hand
 from isthmus.feedback.model import renames_of, vector_steps, without_answers
 from isthmus.feedback.views import DocumentViews
 
@@ -48,10 +47,6 @@ class Learned:
         Answers and words of an undone table.
     new_classes : dict of str to str
         Classes that this table names first, each with the known class of almost the same spelling, or ''.
-    weighed : int
-        Answers of this table that are weighted by the reliability of their annotator.
-    hands : list of dict
-        All annotators; see :class:`isthmus.feedback.hands.WeighedAnswers`.
     """
 
     name: str
@@ -67,8 +62,6 @@ class Learned:
     new_classes: dict[str, str] = field(default_factory=dict)
     words: int = 0
     words_taken_back: int = 0
-    weighed: int = 0
-    hands: list[dict] = field(default_factory=list)
 
     def __str__(self) -> str:
         """Return the changes as lines of text."""
@@ -77,16 +70,13 @@ class Learned:
             (self.words_taken_back, "word", "taken back"),
             (self.answers, "answer", "learned"),
             (self.words, "word", "learned"),
-            (self.weighed, "answer", "weighed"),
         )
         done = ", ".join(f"{plural(number, what)} {verb}" for number, what, verb in parts if number)
         changed = f"{plural(self.changed, 'label')} changed"
         if self.answers and self.towards < self.changed:
             changed += f", {self.towards:,} towards the answered classes"
         total = plural(self.total, "answer") if self.words else f"{self.total:,}"
-        total = f", {total} in all" if self.total or not self.weighed else ""  # weighted answers are not in the total
-        lines = [f"{done or 'no new answers'}{total}; {changed}"]
-        lines += [describe_hand(hand) for hand in self.hands]
+        lines = [f"{done or 'no new answers'}, {total} in all; {changed}"]
         for name, known in self.new_classes.items():
             if known:
                 lines.append(
@@ -106,8 +96,7 @@ class Learned:
     def _repr_html_(self) -> str:
         first, *_ = str(self).splitlines()
         total = max(1, sum(self.after.values()))
-        facts = [("Hand", describe_hand(hand)) for hand in self.hands]
-        facts += [("New class", name) for name in self.new_classes]
+        facts = [("New class", name) for name in self.new_classes]
         return card(first, facts, [(str(name), count / total) for name, count in self.after.items()], about="Taught")
 
     def renamed(self, names: dict) -> Learned:
@@ -124,7 +113,7 @@ class Learned:
         """
         written = {str(old): str(new) for old, new in names.items()}
         counts = {written.get(name, name): value for name, value in self.after.items()}
-        counted = ("answers", "changed", "towards", "taken_back", "words", "words_taken_back", "weighed")
+        counted = ("answers", "changed", "towards", "taken_back", "words", "words_taken_back")
         nothing: dict[str, Any] = dict.fromkeys(counted, 0)
         return replace(self, name="", before=counts, after=counts, new_classes={}, **nothing)
 

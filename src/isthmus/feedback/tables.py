@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from os import PathLike
@@ -39,9 +40,8 @@ def read_answers(
     name : str
         Name of the table.
     by : str, optional
-        Annotator who gave all answers; they are then weighted instead of trusted. Answers to a document that several
-        annotators of the column ``by`` answered are weighted, too. If all of these agree, they also count as one
-        person's answer.
+        Annotator who gave all answers. The column ``by`` names the annotator of each answer. If several annotators
+        answered a document, the class that most of them gave is its answer; a document with a tie has no answer.
 
     Returns
     -------
@@ -63,9 +63,9 @@ def read_answers(
     columns = _as_columns(table, len(labelling.texts))
     rows, labels = _find_rows(columns, labelling)
     kinds = [drawn or _drawn(cell) for cell in columns.get("drawn", [None] * len(rows))]
-    hands = [by or cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
+    annotators = [by or cell_content(cell) for cell in columns.get("by", [None] * len(rows))]
     votes: dict[tuple[int, str], dict[str, Any]] = {}
-    for row, label, kind, who in zip(rows, labels, kinds, hands, strict=True):
+    for row, label, kind, who in zip(rows, labels, kinds, annotators, strict=True):
         if label is None:
             continue
         # One annotator cannot give a document two classes; two annotators can.
@@ -78,31 +78,37 @@ def read_answers(
                 code="bad-answers",
             )
         votes[row, who] = {"row": row, "label": label, "drawn": kind, "by": who, "batch": name}
-    said: dict[int, list[dict]] = {}
+    by_row: dict[int, list[dict]] = {}
     for entry in votes.values():
-        said.setdefault(entry["row"], []).append(entry)
-    blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(said))
+        by_row.setdefault(entry["row"], []).append(entry)
+    blank = sorted({row for row, label in zip(rows, labels, strict=True) if label is None} - set(by_row))
     if not votes and len(labels):
         raise DataError(
             f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
-    # Only unanimous answers count as a person's answer.
-    one_says = [] if by else [own[-1] for own in said.values() if len({entry["label"] for entry in own}) == 1]
+    answers = []
+    for own in by_row.values():
+        (label, most), *others = Counter(entry["label"] for entry in own).most_common(2)
+        # A document with a tie has no answer, so that it is asked about again.
+        if not others or most > others[0][1]:
+            answers.append([entry for entry in own if entry["label"] == label][-1])
     return Answers().with_entries(
-        one_says,
+        answers,
         blank=blank,
         blank_in={name: blank} if blank else {},
-        weighed=[entry for own in said.values() if by or len(own) > 1 for entry in own],
+        votes=[entry for own in by_row.values() if len(own) > 1 for entry in own],
     )
 
 
-def read_hands(labelling: Labelling, table: Any) -> list[dict[str, Any]]:
-    """Read every answer of a table with a column of annotators.
+def read_votes(labelling: Labelling, table: Any, by: str = "") -> list[dict[str, Any]]:
+    """Read every answer of a table with its annotator.
 
     Parameters
     ----------
     labelling : Labelling
     table : object
+    by : str
+        Annotator who gave all answers; if omitted, the column ``by`` names the annotator of each.
 
     Returns
     -------
@@ -112,18 +118,19 @@ def read_hands(labelling: Labelling, table: Any) -> list[dict[str, Any]]:
     Raises
     ------
     DataError
-        If the table has no column ``by``.
+        If nothing names the annotators.
     """
     columns = _as_columns(table, len(labelling.texts))
+    if by:
+        columns["by"] = [by] * len(next(iter(columns.values()), []))
     if "by" not in columns:
         raise DataError(
             f"The answers have the columns {', '.join(columns) or 'none'}; by is needed, which names who gave each.",
             code="bad-answers",
         )
     rows, labels = _find_rows(columns, labelling)
-    hands = [cell_content(cell) for cell in columns["by"]]
-    said = zip(rows, labels, hands, strict=True)
-    return [{"row": row, "label": label, "by": by} for row, label, by in said if label is not None]
+    votes = zip(rows, labels, map(cell_content, columns["by"]), strict=True)
+    return [{"row": row, "label": label, "by": by} for row, label, by in votes if label is not None]
 
 
 def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int | None]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import count
 from os import PathLike
 from pathlib import Path
@@ -38,8 +37,7 @@ from isthmus.feedback.accounting import (
     right_by_size,
 )
 from isthmus.feedback.answers import GROUP, PICKED, Answers, origin_of, propose_names
-from isthmus.feedback.correction import FOLDS, learn_correction, make_folds, order_answers, pseudo_answers
-from isthmus.feedback.hands import DEFAULTS, HandSettings, WeighedAnswers, weigh_answers
+from isthmus.feedback.correction import learn_correction, make_folds, order_answers, pseudo_answers
 from isthmus.feedback.labelling import AnyLabelling, Labelling, Learned, class_codes
 from isthmus.feedback.model import calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
@@ -110,14 +108,14 @@ def teach(
     if by is not None and not by.strip():
         raise UsageError(f"by={by!r}; name who gave the answers, such as by='gpt'.", code="bad-parameter")
     given = _read_given(labelling, known, answers, word_labels, drawn=drawn, name=name, by=by)
-    if not given.says_something and without is None:
+    if not (given.says_something or given.votes) and without is None:
         raise DataError("The table has no answers; fill in true_label for at least one document.", code="bad-answers")
     # Answers without new information are ignored.
     given = replace(known.news(given), words=given.words)
     known = known.plus(given)
     untaught = labelling.untaught()
     if not known.says_something:
-        return replace(untaught, answers=known if known.blank else None, learned=None, checked=None)
+        return replace(untaught, answers=known if known.blank or known.votes else None, learned=None, checked=None)
     taught = learn_answers(untaught, labelling, known, given)
     if batch is None:
         return taught
@@ -218,8 +216,6 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     stage = fit.stage
     model = LabelModel(untaught.model.members, untaught.model.weights, [*untaught.model.stages, stage])
     probabilities = stage.from_rows(rows, fit.vote)
-    if fit.weighed is not None:
-        probabilities[fit.weighed.rows] = fit.weighed.update(probabilities)
     # An answered document has its answer, whatever the model predicts.
     probabilities[known.rows] = np.eye(len(fit.classes))[class_codes(fit.classes, known.labels)]
     best = probabilities.argmax(axis=1)
@@ -236,8 +232,6 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     left = np.isin(untaught.novel_group, [group["group"] for group in groups["novel"]])
     expected, ahead = account(fit, confidence, in_group, left[fit.places], untaught.seed, whole)
     learned = _compare(earlier, labels, known, given, expected, ahead)
-    if fit.weighed is not None:
-        learned = replace(learned, weighed=len(given.weighed), hands=fit.weighed.hands)
     no_known_terms = rows_are_empty(earlier.views.words_of(rows))
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
     low = review_mask(cautious_confidence, untaught.error_budget)
@@ -304,8 +298,6 @@ class AnswerFit:
     places: np.ndarray  # answered documents, in the order of training
     codes: np.ndarray  # their answers
     at_random: np.ndarray  # whether they were drawn at random
-    # Weighted answers about documents that no person decided, by the model's classes.
-    weighed: WeighedAnswers | None = None
 
     @property
     def answered(self) -> np.ndarray:
@@ -313,13 +305,7 @@ class AnswerFit:
         return np.isin(np.arange(len(self.vote)), self.places)
 
 
-def fit_answers(
-    untaught: Labelling,
-    views: DocumentViews,
-    rows: sp.csr_matrix,
-    known: Answers,
-    about_hands: HandSettings = DEFAULTS,
-) -> AnswerFit:
+def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, known: Answers) -> AnswerFit:
     """Fit the stage of answers on a model that has not learned them.
 
     Parameters
@@ -330,7 +316,6 @@ def fit_answers(
     rows : CSR matrix of shape (n_texts, n_columns)
         Rows of the views.
     known : Answers
-    about_hands : HandSettings
 
     Returns
     -------
@@ -347,25 +332,10 @@ def fit_answers(
     picked = np.array([kind in (PICKED, GROUP) for kind in known.drawn], dtype=bool)[order]
     standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
     unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
-    learn = partial(
-        learn_correction, rows[places], vote[places], codes, classes, untaught.seed, extra=extra, unnamed=unnamed
+    correction = learn_correction(
+        rows[places], vote[places], codes, classes, untaught.seed, extra=extra, unnamed=unnamed, picked=picked
     )
-    correction = learn(picked=picked)
-    weighed = None
-    if known.weighed:
-        # The reliability of annotators is measured with the model that learned only answers of persons. The answers of
-        # annotators are then learned in addition.
-        first = correction.probabilities(rows, vote)
-        settled = dict(zip(known.rows, known.labels, strict=True))
-        together = known.settled_together
-        weighed = weigh_answers(known.weighed, settled, classes.tolist(), first, about_hands, together=together)
-        wanted = weighed.worth[:, None] * weighed.update(first)
-        by_text = order_answers([untaught.texts[row] for row in weighed.rows], np.zeros(len(weighed.rows)))
-        said_by_hands = weighed.rows[by_text]
-        correction = learn(picked=picked, weighed=(rows[said_by_hands], vote[said_by_hands], wanted[by_text]))
     corrected = correction.probabilities(rows, vote)
-    if weighed is not None:
-        corrected[weighed.rows] = weighed.update(corrected)
     corrected[places] = np.eye(len(classes))[codes]
     source_codes = class_codes(classes, [label for label in untaught.source_labels.tolist() if label is not None])
     n_words = 0 if extra is None else len(extra[1])
@@ -375,10 +345,7 @@ def fit_answers(
     )
     at_random = known.at_random[order]
     stage = AnswersStage(views, correction, word_model)
-    model_classes = stage.output_classes(untaught.classes)
-    if weighed is not None:  # classes that only answers name are last here; the model sorts all classes
-        weighed = replace(weighed, likelihood=weighed.likelihood[:, class_codes(classes, model_classes)])
-    return AnswerFit(stage, model_classes, rows, vote, places, codes, at_random, weighed)
+    return AnswerFit(stage, stage.output_classes(untaught.classes), rows, vote, places, codes, at_random)
 
 
 def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
@@ -497,6 +464,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     ----------
     labelling : Labelling
     rows : sequence of int
+        Answered documents.
 
     Returns
     -------
@@ -506,13 +474,16 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     untaught = labelling.untaught()
     opinions = untaught.voters()
     own_rows = labelling.views.transform(untaught.texts, list(opinions.values()))
-    folds = _folds_by_text(untaught, known, rows)
+    codes = class_codes(extend_classes(untaught.classes, known.labels), known.labels)
+    order = order_answers([untaught.texts[row] for row in known.rows], codes)
+    by_text: dict[str, int] = {}
+    for place, fold in zip(order.tolist(), make_folds(codes[order], untaught.seed).tolist(), strict=True):
+        by_text.setdefault(untaught.texts[known.rows[place]], fold)
+    folds = {row: by_text[untaught.texts[row]] for row in known.rows}
     labels = {}
     for fold in sorted({folds[row] for row in rows}):
         others = known.keep(row for row in known.rows if folds[row] != fold)
         held_out = [row for row in rows if folds[row] == fold]
-        # Weighted answers to a held-out document are answers, too, so they are left out with it.
-        others = replace(others, weighed=[entry for entry in others.weighed if folds.get(entry["row"]) != fold])
         if not others.says_something:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
@@ -520,20 +491,6 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
         best = fit.stage.from_rows(own_rows[held_out], untaught.probabilities[held_out]).argmax(axis=1)
         labels.update(zip(held_out, fit.classes[best].tolist(), strict=True))
     return [labels[row] for row in rows]
-
-
-def _folds_by_text(untaught: Labelling, known: Answers, rows: Sequence[int]) -> dict[int, int]:
-    """Return the fold of each document in ``rows`` or with a person's answer; classes are spread evenly."""
-    classes = extend_classes(untaught.classes, known.labels)
-    codes = class_codes(classes, known.labels)
-    order = order_answers([untaught.texts[row] for row in known.rows], codes)
-    folds = make_folds(codes[order], untaught.seed)
-    by_text: dict[str, int] = {}
-    for place, fold in zip(order.tolist(), folds.tolist(), strict=True):
-        by_text.setdefault(untaught.texts[known.rows[place]], fold)
-    others = sorted({untaught.texts[row] for row in rows} - set(by_text))
-    by_text |= {text: number % FOLDS for number, text in enumerate(others)}
-    return {row: by_text[untaught.texts[row]] for row in {*known.rows, *rows}}
 
 
 def _compare(

@@ -13,8 +13,7 @@ from fastapi import APIRouter, File, Form, HTTPException, Query, Request, Respon
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from isthmus.corpus.limits import unpacking_at_most
-from isthmus.feedback.hands import describe_hand
-from isthmus.feedback.tables import read_answers, read_hands
+from isthmus.feedback.tables import read_votes
 from isthmus.request import LabelRequest, Option
 from isthmus.workbench import service
 from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner, get_bench
@@ -663,13 +662,9 @@ def undo(access: Reviewer) -> list[schema.Answer]:
 
 @router.get(PROJECT + "/hands", tags=["review"])
 def list_hands(access: Viewer) -> list[dict[str, Any]]:
-    """List files of other annotators' answers, with each annotator's reliability as the latest run estimated it."""
-    run = access.workspace.runs.latest(access.project.id)
-    # Reliabilities come from the latest run, because a file alone does not show them.
-    weighed = (access.workspace.runs.table(run.id, "hands") or []) if run else []
-    found = {row["hand"]: row | {"sentence": describe_hand(row)} for row in weighed}
+    """List files of other annotators' answers."""
     return [
-        {"id": row.id, "hand": row.name, "file": row.file, "answers": row.answers, "reliability": found.get(row.name)}
+        {"id": row.id, "hand": row.name, "file": row.file, "answers": row.answers}
         for row in access.workspace.hands.list(access.project.id)
     ]
 
@@ -681,13 +676,13 @@ def add_hands(
     file: Annotated[UploadFile, File()],
     by: Annotated[str, Form(max_length=200, description="whose answers; the column by if omitted")] = "",
 ) -> list[dict[str, Any]]:
-    """Upload another annotator's answers for the documents of a run; later runs weight them by reliability."""
+    """Upload another annotator's answers for the documents of a run; later runs learn them."""
     settings, name = access.bench.settings, file.filename or "file"
     result = service.saved_result(access.bench, find_run(access, run).id)
     with unpacking_at_most(settings.max_unpacked):
         columns = access.workspace.collections.read_columns(name, file.file, limit=settings.max_upload)
     # A named annotator gave all answers of the file; otherwise each row names its own.
-    entries = read_answers(result, columns, by=by).weighed if by.strip() else read_hands(result, columns)
+    entries = read_votes(result, columns, by=by.strip())
     access.workspace.hands.add(run, entries, file=name, by=access.by)
     return list_hands(access)
 

@@ -7,14 +7,12 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus.evaluate.agreement import count_labels, krippendorff_alpha
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import PICKED, RANDOM, READ
-from isthmus.feedback.hands import dawid_skene
 from isthmus.workspace.context import (
     Part,
     check_label,
@@ -239,8 +237,7 @@ class Answers(Part):
         dict[str, Any]
             ``documents`` (answered by two or more people), ``agreed`` (documents with one label), ``share`` (of agreed
             documents), ``kappa`` (Scott's pi over all pairs of answers, or None if everybody always gives the same
-            class), ``alpha`` (Krippendorff's), ``hands`` (estimated reliability of each person) and ``disputed`` (the
-            latest 50 documents with different labels).
+            class), ``alpha`` (Krippendorff's) and ``disputed`` (the latest 50 documents with different labels).
         """
         a = ANSWERS.c
         # Answers for many documents at once show no agreement: nobody read the documents.
@@ -593,25 +590,8 @@ def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:
         "share": agreed / len(said) if said else None,
         "kappa": (same / pairs - chance) / (1 - chance) if pairs and chance < 1 else None,
         "alpha": krippendorff_alpha(count_labels(documents, labels)) if said else None,
-        "hands": _reliability(said),
         "disputed": disputed[-50:][::-1],
     }
-
-
-def _reliability(said: dict[str, dict[str, str]]) -> list[dict[str, Any]]:
-    """Return how often each person is right, estimated from the answers of all people."""
-    if not said:
-        return []
-    entries = [(document, by, label) for document, answers in said.items() for by, label in answers.items()]
-    (_, documents), (people, hands), (classes, labels) = (
-        np.unique(column, return_inverse=True) for column in zip(*entries, strict=True)
-    )
-    right = dawid_skene(documents, hands, labels, len(classes)).right
-    answers = np.bincount(hands)
-    return [
-        {"by": str(by), "answers": int(n), "right": float(share)}
-        for by, n, share in zip(people, answers, right, strict=True)
-    ]
 
 
 def check_threshold(threshold: Any) -> float:

@@ -68,7 +68,6 @@ def do_run(context: Context, run: Run) -> dict[str, Any]:
     facts = {name: value for name, value in facts.items() if name not in _LEFT_OUT}
     facts |= {"words": listed["words"], "classes": [str(name) for name in result.classes], "notes": notes}
     facts |= {"ask_words": _ask_words(result), "codebook": codebook(result)}
-    facts["hands"] = [] if result.learned is None else result.learned.hands
     progress("preparing the pages", 2, 3)
     _store_predictions(context, run, result, texts, listed)
     _store_tables(context, run, facts)
@@ -216,16 +215,15 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
             result.save(base_path, force=True)
         if names:
             result = result.rename_classes(names)
+        # People's answers come last, so that they replace a machine's answers to the same documents.
+        if machines:
+            rows = [{"document": place + 1, "true_label": label, "by": by} for place, label, by in machines]
+            result = result.teach(rows, name="machines")
         if answers or words:
             progress("learning from answers", 0, 1)
             result = result.teach(
                 _read_answers(result, run, replaced, answers), word_labels=words or None, name=run.name
             )
-        # Each annotator is taught separately, so that the result estimates the reliability of each.
-        for hand in dict.fromkeys(hand for *_, hand in machines):
-            own = [row for row in machines if row[2] == hand]
-            table = {"document": [place + 1 for place, *_ in own], "true_label": [said for _, said, _ in own]}
-            result = result.teach(table, by=hand, name=hand)
     result.save(path, force=True)
     return result
 

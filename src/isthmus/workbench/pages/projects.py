@@ -90,7 +90,6 @@ def overview(access: Viewer, read: Annotated[int | None, Query(ge=1, le=2_000)] 
         read=read or service.SITTING,
         forecast=service.forecast(access, run, read) if run and read else numbers and numbers["forecast"],
         disputed=disputed(access, numbers["agreement"]) if numbers else [],
-        hands=named_hands(access, numbers["agreement"]) if numbers else [],
         machines=api.list_hands(access),
         shares=sorted({*SHARES, access.project.second_reading}),
         steps=steps(access, run, numbers["answers"] if numbers else answer_count(access), check_first=at_random),
@@ -125,26 +124,6 @@ def disputed(access: Access, agreement: dict[str, Any] | None) -> list[dict[str,
         }
         for row in rows
     ]
-
-
-def named_hands(access: Access, agreement: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """Return the estimated reliability of each person, with the people's names.
-
-    Parameters
-    ----------
-    access : Access
-        The project.
-    agreement : dict[str, Any] or None
-        Result of :meth:`Answers.agreement`.
-
-    Returns
-    -------
-    list[dict[str, Any]]
-        Dicts with ``by`` (name), ``answers`` and ``right``.
-    """
-    hands = (agreement or {}).get("hands", [])
-    names = people_names(access) if hands else {}
-    return [hand | {"by": names.get(hand["by"], "?")} for hand in hands]
 
 
 def steps(access: Access, run: Any | None, answers: int, *, check_first: bool = False) -> list[dict[str, Any]]:
