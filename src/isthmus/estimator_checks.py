@@ -19,6 +19,7 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import Any
 
+import joblib
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone, is_classifier, is_clusterer
@@ -119,7 +120,6 @@ _FOR_ALL = (
     "check_target_labels_are_masked",
     "check_same_seed_same_answer",
     "check_domains_may_be_left_out",
-    "check_constructor_only_stores",
     "check_routing_request",
     "check_errors_have_codes",
     "check_every_parameter_has_a_rule",
@@ -132,7 +132,6 @@ _FOR_CLASSIFIERS = (
     "check_string_and_integer_labels_agree",
     "check_record_of_iterations",
 )
-_FOR_MATRICES = ("check_input_is_untouched", "check_refuses_bad_matrices")
 
 
 def transfer_checks(estimator) -> list[Callable]:
@@ -154,14 +153,11 @@ def transfer_checks(estimator) -> list[Callable]:
     """
     names = list(_FOR_ALL)
     labels_rows = is_classifier(estimator) or is_clusterer(estimator)
-    reads_matrices = not get_tags(estimator).input_tags.string
     if labels_rows:
         names += _FOR_LABELLERS
     if is_classifier(estimator):
         names += _FOR_CLASSIFIERS
-    if reads_matrices:
-        names += _FOR_MATRICES
-    if reads_matrices and labels_rows:
+    if labels_rows and not get_tags(estimator).input_tags.string:
         names.append("check_sparse_formats_agree")
     return [globals()[name] for name in names]
 
@@ -342,24 +338,6 @@ def check_record_of_iterations(estimator):
     assert isinstance(fitted.termination_condition_, str), "termination_condition_ must be a str"
 
 
-def check_constructor_only_stores(estimator):
-    """Check that ``fit`` leaves the parameters unchanged, and that ``clone`` returns an unfitted estimator.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted.
-    """
-    X, y, domain = example_data(estimator)
-    before = estimator.get_params(deep=False)
-    # No fixed seed: every parameter must have the value of the original estimator.
-    fitted = clone(estimator).fit(X, y, sample_domain=domain)
-    after = fitted.get_params(deep=False)
-    for name, value in before.items():
-        assert _same(after[name], value), f"fit changed the parameter {name}"
-    assert not fitted_attributes(clone(fitted)), "clone() keeps fitted attributes"
-
-
 def check_routing_request(estimator):
     """Check that ``fit`` requests ``sample_domain`` by default in scikit-learn's metadata routing.
 
@@ -495,47 +473,6 @@ def check_sparse_formats_agree(estimator):
         assert np.array_equal(labels, reference), f"{name} input gives other labels than CSR"
 
 
-def check_input_is_untouched(estimator):
-    """Check that ``fit`` does not change the caller's arrays.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted.
-    """
-    X, y, domain = example_data(estimator)
-    copies = X.copy(), y.copy(), domain.copy()
-    seeded(estimator).fit(X, y, sample_domain=domain)
-    assert (copies[0] != X).nnz == 0, "fit changed X"
-    assert np.array_equal(y, copies[1]), "fit changed y"
-    assert np.array_equal(domain, copies[2]), "fit changed sample_domain"
-
-
-def check_refuses_bad_matrices(estimator):
-    """Check that NaN, and negative entries where counts are required, raise an error with a code.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted.
-    """
-    X, y, domain = example_data(estimator)
-    bad = {"not-finite": X.copy()}
-    bad["not-finite"].data[0] = np.nan
-    # Only estimators of counts refuse negative entries.
-    if get_tags(estimator).input_tags.positive_only:
-        bad["negative-counts"] = X.copy()
-        bad["negative-counts"].data[0] = -1.0
-    for code, matrix in bad.items():
-        try:
-            seeded(estimator).fit(matrix, y, sample_domain=domain)
-        except IsthmusError as error:
-            if error.code != code:
-                raise AssertionError(f"expected the code {code}, got {error.code}") from error
-        else:
-            raise AssertionError(f"a matrix with {code} was accepted")
-
-
 def fitted_attributes(estimator) -> dict:
     """Return the public attributes that end in an underscore.
 
@@ -572,29 +509,4 @@ def first_difference(first, second) -> str | None:
 
 def _same(a, b) -> bool:
     """Return whether two attribute values are equal, including NaN and nested values."""
-    if a is b:
-        return True
-    if sp.issparse(a):
-        return sp.issparse(b) and a.shape == b.shape and (a != b).nnz == 0
-    if isinstance(a, np.ndarray):
-        if not isinstance(b, np.ndarray):
-            return False
-        if a.dtype.kind == "O":
-            return a.shape == b.shape and all(_same(x, y) for x, y in zip(a.ravel(), b.ravel(), strict=True))
-        return a.shape == b.shape and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
-    if isinstance(a, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, (list, tuple)):
-        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
-    if isinstance(a, float):
-        return a == b or (np.isnan(a) and np.isnan(b))
-    if hasattr(a, "get_params"):
-        return type(a) is type(b) and first_difference(a, b) is None
-    if hasattr(a, "__dict__") and type(a).__module__.startswith("isthmus"):
-        return _same(vars(a), vars(b))
-    if type(a) is not type(b):
-        return False
-    if type(a).__eq__ is not object.__eq__:
-        return bool(a == b)
-    # Objects without their own equality are compared by their attributes.
-    return _same(getattr(a, "__dict__", None), getattr(b, "__dict__", None))
+    return joblib.hash(a) == joblib.hash(b)
