@@ -24,6 +24,8 @@ $(VENV)/.dev: $(VENV)/.app benchmarks/pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,team,zh,docs,dev]" -e ./benchmarks
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[embed]" \
 		|| echo "wordllama has no wheel for this machine and did not compile: tests of its vectors are skipped"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[onnx,multilingual]" \
+		|| echo "onnxruntime has no wheel for this machine: tests of sentence encoders are skipped"
 	touch $@
 
 $(VENV)/.workbench: $(VENV)/.app

