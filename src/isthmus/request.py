@@ -21,7 +21,8 @@ ENGINES = ("local", "dask", "memory")
 GROUPS = ("files", "learn", "texts", "write", "blocks", "talk")  # of options, in the order of help texts
 LARGEST_SEED = 2**32 - 1  # the largest seed that numpy accepts
 BLOCK_ROWS = 50_000  # rows per block of a large file
-ERROR_BUDGET = 0.1  # accepted share of wrong labels among documents without review
+BUDGET_OF = "finished file"  # the labels among which an error budget counts wrong ones
+ERROR_BUDGET = 0.1  # accepted share of wrong labels in the finished file, after the marked documents were read
 # Columns that labelling adds to the target's table.
 ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 SAMPLE = 3_000  # documents per collection for evidence, expected accuracy and calibration
@@ -555,7 +556,7 @@ class LabelRequest(Request):
     error_budget: float | None = option(
         "learn",
         None,
-        "Share of wrong labels accepted among those that need no review (0.1).",
+        "Share of wrong labels accepted in the finished file, after the marked documents were read (0.1).",
         "--error-budget",
         low=0,
         high=1,

@@ -135,14 +135,12 @@ def test_the_note_on_reading_says_what_is_promised_about_the_others():
     assert review_note(result) == "How many of the others are wrong is not known."
     result.needs_review[:] = True  # there are no others
     assert review_note(result) == "The method is not sure enough of any label."
-    result.review_reason[:] = ["not sure enough", "not sure enough", "too few are sure"]
-    assert review_note(result) == "So few labels are sure enough that none passes unread."
-    assert [row["reason"] for row in review_counts(result)] == ["not sure enough", "sure enough, but too few"]
+    result.review_reason[:] = ["not sure enough", "not sure enough", "new group"]
+    assert [row["documents"] for row in review_counts(result)] == [2, 1]
     result.expected_accuracy = AccuracyEstimate(0.79, 0.7, 0.88)
     result.needs_review[:] = [True, False, False]
-    assert review_note(result) == "Of the other labels, at most 10 % are expected to be wrong."
-    result.needs_review[:] = False
-    assert review_note(result) == "Of the labels, at most 10 % are expected to be wrong."
+    result.confidence[:] = [0.4, 0.9, 0.8]
+    assert review_note(result) == "Expected errors: 10% of the finished file, 15% of the unread labels."
 
 
 def test_an_excerpt_in_another_script_is_cut_to_the_same_bytes():

@@ -67,18 +67,14 @@ def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):
     assert result.mean_confidence == pytest.approx(result.expected_accuracy.estimate, abs=0.005)
 
 
-def test_documents_that_need_review_anyway_do_not_pass():
-    """Fifty sure documents, and all but three of them in a new group: three are too few to promise anything about."""
-    run = LabelRun(None, LabelRequest(method="nbc"), Output("out", "work"), None, {})
+def test_documents_that_need_review_anyway_use_nothing_of_the_budget():
+    """Fifty documents with doubts of 0.4, all but three in a new group: the three make 1.2 errors in 50."""
+    run = LabelRun(None, LabelRequest(method="nbc", error_budget=0.024), Output("out", "work"), None, {})
     run.n_target = 50
-    counts = np.zeros((2, STEPS + 1), dtype=np.int64)
-    counts[0, STEPS] = 50
-    for free, too_few in ((3, True), (50, False)):
-        passable = np.zeros_like(counts)
-        passable[0, STEPS] = free
-        trust = Trust(AccuracyEstimate(0.95, 0.94, 0.96), 0.0, 1.0, None, [])
-        found = run._review_limits(trust, (counts, passable, np.array([25, 25]), np.zeros(0)), alone=True)[1]
-        assert found is too_few, f"{free} of 50 may pass"
+    counts, passable = np.zeros((2, 2, STEPS + 1), dtype=np.int64)
+    counts[0, 6_000], passable[0, 6_000] = 50, 3
+    trust = Trust(AccuracyEstimate(0.95, 0.95, 0.96), 0.0, 1.0, None, [])
+    assert run._review_limits(trust, (counts, passable, np.array([25, 25]), np.zeros(0)), alone=True)[0] == 6_000
 
 
 class Seen(Exception):

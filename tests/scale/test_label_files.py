@@ -510,12 +510,12 @@ def test_review_by_counts_is_that_of_the_mask(budget):
     disputed = rng.random(400) < 0.2
     expected = AccuracyEstimate(0.9, 0.85, 0.95)
     counts = np.array([np.bincount(steps[disputed == kind], minlength=10_001) for kind in (False, True)])
-    limits = review_limits(counts, budget, expected.caution, expected.surest_alone)
+    limits = review_limits(counts, 400, budget, expected.caution, expected.surest_alone)
     cautious = with_caution(steps / 10_000, expected.caution, expected.surest_alone)
     mask = review_mask(np.where(disputed, 0.0, cautious), budget, among_equals=steps)
     differ = np.sum((steps < limits[disputed.astype(int)]) != mask)
     assert differ <= 2, f"{differ} of 400 marks differ beyond what rounding to 1/10,000 explains"
-    assert review_limits(np.zeros((2, 10_001), int), budget, expected.caution).tolist() == [10_001, 10_001]
+    assert review_limits(np.zeros((2, 10_001), int), 0, budget, expected.caution).tolist() == [10_001, 10_001]
 
 
 @pytest.fixture

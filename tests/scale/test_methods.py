@@ -82,16 +82,15 @@ def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_
     assert label.LabelRun._fit_stages(asked, nbc_of(np.zeros((1, 2)))) == 7
 
 
-@pytest.mark.parametrize(("sure", "too_few"), [(39, True), (40, False)])
-def test_a_handful_that_would_pass_is_reviewed_by_the_size_of_the_target_not_of_its_sample(sure, too_few):
-    """Of a target of 1,000 documents fewer than 40 are a handful; of a sample of 50 only fewer than four."""
+def test_a_label_passes_by_the_budget_of_the_whole_target():
+    """A hundred doubts of 0.01 and 900 of 0.9 in 1,000 documents: only the first keep to a budget of 0.1%."""
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
-    counts[0, [9_900, 1_000]] = sure, 1_000 - sure
-    asked = SimpleNamespace(request=LabelRequest(error_budget=0.1), n_target=1_000, target_sample=["a text"] * 50)
+    counts[0, [9_900, 1_000]] = 100, 900
     trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95), 0.0, 1.0, None, [])
     census = counts, counts, np.array([1_000]), None
-    limits, found = label.LabelRun._review_limits(asked, trust, census, alone=False)
-    assert (limits[0], found) == (9_900, too_few)
+    for budget, limit in ((0.001, 9_900), (0.0009, STEPS + 1), (0.9, 9_900), (1.0, 1_000)):
+        asked = SimpleNamespace(request=LabelRequest(error_budget=budget), n_target=1_000)
+        assert label.LabelRun._review_limits(asked, trust, census, alone=False)[0] == limit
 
 
 def test_the_census_counts_what_may_pass_beyond_new_groups_and_unknown_texts():

@@ -13,6 +13,7 @@ from isthmus.exceptions import UsageError
 
 CONFIDENCE_LEVEL = 0.9
 ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
+LEAST = 0.5  # confidence; a label below is more likely wrong than right, so its document never passes unread
 WRONGLY_MARKED = 0.25  # share of documents in announced groups that do belong to a class (suite "trust")
 _CLIP = 0.02  # beyond 2% and 98%, a difference in log-odds reflects chance more than labels
 _EDGE = 1e-6
@@ -177,9 +178,8 @@ REVIEW_REASONS = {
     "new group": "belongs to a group that fits no class of the source",
     "no known words": "the methods find nothing in it that they know",
     "methods disagree": "plain methods contradict the label",
-    "not sure enough": "less sure than the error budget allows",
+    "not sure enough": "less sure than the error budget of the finished file allows",
     "not estimated": "nothing says how often such labels are right",
-    "too few are sure": "so few labels would pass the budget that none does",
     "not guaranteed": "outside the set that a checked sample guarantees",
 }
 
@@ -269,18 +269,22 @@ def review_later(
         error_budget=budget,
         new_group=groups != "",
         no_known_words=unknown,
-        not_sure_enough=review_mask(cautious, budget),
+        not_sure_enough=review_mask(cautious, budget, must_read=(groups != "") | unknown),
         not_estimated=np.full(len(codes), unverified),
     )
     return confidence, reasons
 
 
-def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> np.ndarray:
-    """Mark documents to review, so that the others should contain at most ``error_budget`` wrong labels.
+def review_mask(
+    confidence: Any, error_budget: float = 0.1, *, among_equals: Any = None, must_read: Any = None
+) -> np.ndarray:
+    """Mark documents to review, so that the finished file should contain at most ``error_budget`` wrong labels.
 
-    Documents are accepted by falling confidence, as long as the mean of (1 − confidence) of the accepted ones stays
-    within the budget. Documents with equal values are accepted together or not at all. The result is only as good as
-    the confidences: under a strong shift they are too high.
+    The finished file contains all documents, with corrected labels where a person read the document. Documents pass by
+    falling confidence, as long as the sum of (1 − confidence) of the passing documents, divided by the number of all
+    documents, stays within the budget. A document whose label is more likely wrong than right (confidence below 0.5)
+    never passes, unless the budget is 1. Documents with equal values pass together or not at all. The result is only as
+    good as the confidences: under a strong shift they are too high.
 
     Parameters
     ----------
@@ -288,6 +292,8 @@ def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> 
     error_budget : float, default=0.1
     among_equals : array-like of shape (n_documents,), optional
         Orders documents of equal confidence, larger values first.
+    must_read : array-like of bool, shape (n_documents,), optional
+        Documents that are read in any case; their wrong labels do not count.
 
     Returns
     -------
@@ -301,20 +307,63 @@ def review_mask(confidence, error_budget: float = 0.1, *, among_equals=None) -> 
     Examples
     --------
     >>> from isthmus.choose import review_mask
-    >>> review_mask([0.99, 0.6, 0.95, 0.5], error_budget=0.16).tolist()
-    [False, False, False, True]
+    >>> review_mask([0.99, 0.6, 0.95, 0.7], error_budget=0.1).tolist()  # (0.01 + 0.05 + 0.3) / 4 = 0.09
+    [False, True, False, False]
     """
     if not 0 <= error_budget <= 1:
         raise UsageError(f"error_budget={error_budget!r}; give a share between 0 and 1.", code="bad-parameter")
     confidence = np.asarray(confidence, dtype=float)
     second = confidence if among_equals is None else np.asarray(among_equals, dtype=float)
+    may_pass = confidence >= (0.0 if error_budget == 1 else LEAST)
+    if must_read is not None:
+        may_pass &= ~np.asarray(must_read, dtype=bool)
     order = np.lexsort((-second, -confidence))
-    doubt = 1.0 - confidence[order]
-    within = np.cumsum(doubt) / np.arange(1, len(doubt) + 1) <= error_budget + 1e-12
-    accepted = int(within.sum())  # doubts rise, so that these come first
+    order = order[may_pass[order]]
+    within = np.cumsum(1.0 - confidence[order]) <= (error_budget + 1e-12) * len(confidence)
+    accepted = int(within.sum())  # the sum rises, so that these documents come first
     alike = (confidence[order[1:]] == confidence[order[:-1]]) & (second[order[1:]] == second[order[:-1]])
     while 0 < accepted < len(order) and alike[accepted - 1]:
         accepted -= 1
     mask = np.ones(len(confidence), dtype=bool)
     mask[order[:accepted]] = False
     return mask
+
+
+@dataclass(frozen=True)
+class ExpectedErrors:
+    """Expected shares of wrong labels, after the marked documents were read and corrected.
+
+    Attributes
+    ----------
+    finished_file : float
+        Wrong labels among all documents.
+    unread : float or None
+        Wrong labels among the unread documents; None if all documents are read.
+    """
+
+    finished_file: float
+    unread: float | None
+
+    @classmethod
+    def of(cls, confidence: Any, needs_review: Any) -> ExpectedErrors:
+        """Compute both shares from calibrated confidences.
+
+        Parameters
+        ----------
+        confidence : array-like of shape (n_documents,)
+        needs_review : array-like of bool, shape (n_documents,)
+
+        Returns
+        -------
+        ExpectedErrors
+
+        Examples
+        --------
+        >>> from isthmus.choose import ExpectedErrors
+        >>> ExpectedErrors.of([0.9, 0.7, 0.6, 0.4], [False, False, True, True])
+        ExpectedErrors(finished_file=0.1, unread=0.2)
+        """
+        unread = ~np.asarray(needs_review, dtype=bool)
+        wrong = float(np.sum(1.0 - np.asarray(confidence, dtype=float)[unread]))
+        n = int(unread.sum())
+        return cls(round(wrong / max(1, len(unread)), 6), round(wrong / n, 6) if n else None)

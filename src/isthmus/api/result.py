@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from isthmus._cards import card
-from isthmus._math.confidence import AccuracyEstimate, review_later, without_text
+from isthmus._math.confidence import AccuracyEstimate, ExpectedErrors, review_later, without_text
 from isthmus._progress import shows_progress
 from isthmus._utils import plural, warn
 from isthmus._validation import check_texts
@@ -70,10 +70,10 @@ class LabelResult(FrameResult, Labelling):
     confidence : ndarray
         Probability of the label, calibrated to the expected accuracy; low in new groups.
     needs_review : ndarray of bool
-        Texts that a person should read, so that the others stay within the error budget even if fewer labels are right
-        than expected (for a vote, halfway to the low end of the interval; for one method, at the low end); see
-        :func:`isthmus.choose.review_mask`. Texts without a known term and texts of new groups are always marked. With a
-        named method, a text that simple methods label differently counts as wrong.
+        Texts that a person should read, so that the finished file stays within the error budget even if fewer labels
+        are right than expected (for a vote, part of the way to the low end of the interval; for one method, at the low
+        end); see :func:`isthmus.choose.review_mask`. Texts without a known term and texts of new groups are always
+        marked. With a named method, a text that simple methods label differently is marked, too.
     review_reason : ndarray of str
         Reason for the review, one of ``isthmus.choose.REVIEW_REASONS``; '' for a text that needs no review. "not sure
         enough" is followed by the budget.
@@ -715,9 +715,17 @@ class LabelResult(FrameResult, Labelling):
         Returns
         -------
         list of dict
-            ``reviewed`` (share), ``documents`` to review and ``expected_error`` of the other documents.
+            ``reviewed`` (share), ``documents`` to review, ``expected_error`` in the finished file and ``unread_error``
+            among the documents that are not reviewed.
         """
         return budget_curve(self.confidence, steps)
+
+    @property
+    def expected_errors(self) -> ExpectedErrors | None:
+        """Expected wrong labels in the finished file and among the unread documents; None without an estimate."""
+        if self.expected_accuracy is None or self.expected_accuracy.estimate is None:
+            return None
+        return ExpectedErrors.of(self.confidence, self.needs_review)
 
     def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | str | None = None):
         """Write one self-contained HTML page about this result.

@@ -23,7 +23,7 @@ from isthmus._progress import progress
 from isthmus._utils import one_blas_thread, plural, warn
 from isthmus._validation import check_texts, read_source_labels
 from isthmus.api.methods import build_method, check_labelled, check_takes_classes
-from isthmus.choose.budgets import no_text_warnings, review_all_if_few_pass, review_warnings
+from isthmus.choose.budgets import no_text_warnings, review_warnings
 from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, texts_for, try_methods
 from isthmus.choose.choice import Choice, decide
 from isthmus.choose.evidence import LabelScorer
@@ -57,7 +57,7 @@ from isthmus.features.languages import resolve_language
 from isthmus.feedback.model import lacks_terms, vector_steps
 from isthmus.methods import METHODS, get_method
 from isthmus.pipeline import TransferPipeline
-from isthmus.request import LabelRequest
+from isthmus.request import BUDGET_OF, LabelRequest
 from isthmus.shift.findings import warn_of_two_languages
 
 BY_NAMES_ALONE = "names and words of the classes, because no two classes have labelled documents"
@@ -278,7 +278,8 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
         in_dispute = disputed(scorer, labels, job.texts.given_target)
         cautious_confidence = np.where(in_dispute, 0.0, cautious_confidence)
     budget = job.request.budget
-    low = review_mask(cautious_confidence, budget, among_equals=confidence)
+    must_read = (groups != "") | np.asarray(fitted.no_known_terms, dtype=bool)
+    low = review_mask(cautious_confidence, budget, among_equals=confidence, must_read=must_read)
     reasons = _review_reasons(job, fitted, groups, low, in_dispute)
     review = np.asarray(reasons != "", dtype=bool)
     warnings = assess(
@@ -302,7 +303,7 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
 def _review_reasons(
     job: LabelJob, fitted: Choice, groups: np.ndarray, low: np.ndarray, in_dispute: np.ndarray
 ) -> np.ndarray:
-    reasons = review_reasons(
+    return review_reasons(
         len(low),
         error_budget=job.request.budget,
         new_group=groups != "",
@@ -311,10 +312,6 @@ def _review_reasons(
         not_sure_enough=low,
         not_estimated=np.full(len(low), fitted.accuracy.estimate is None),
     )
-    if fitted.accuracy.estimate is not None:
-        marked = np.asarray(reasons != "", dtype=bool)
-        reasons[review_all_if_few_pass(marked) & ~marked] = "too few are sure"
-    return reasons
 
 
 def labeller_name(labeller: Callable) -> str:
@@ -341,6 +338,7 @@ def _settings(job: LabelJob, fitted: Choice, calibration: dict[str, float]) -> d
         "method": request.method or fitted.name,
         "random_state": request.seed,
         "error_budget": request.budget,
+        "error_budget_of": BUDGET_OF,
         "analyzer": request.analyzer,
         "min_df": request.min_df,
         "language": request.language,

@@ -10,6 +10,7 @@ _PUBLIC = {
     "Choice": "isthmus.choose.choice",
     "LabelModel": "isthmus.choose.model",
     "Evidence": "isthmus.choose.evidence",
+    "ExpectedErrors": "isthmus._math.confidence",
     "Guarantee": "isthmus.choose.guaranteed",
     "LabelCheck": "isthmus.choose.checking",
     "LabelScorer": "isthmus.choose.evidence",
@@ -33,7 +34,7 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ imports the names
-    from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, review_mask
+    from isthmus._math.confidence import REVIEW_REASONS, AccuracyEstimate, ExpectedErrors, review_mask
     from isthmus.choose.budgets import budget_curve
     from isthmus.choose.checking import LabelCheck, check_labels
     from isthmus.choose.choice import Choice, choose

@@ -1,4 +1,4 @@
-"""Choose the documents to review, such that the other labels meet an error budget, and estimate the effort."""
+"""List the effort that each error budget requires, and explain review marks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import AccuracyEstimate
-from isthmus._math.fitted import fitted
+from isthmus._math.confidence import AccuracyEstimate, ExpectedErrors
 from isthmus._utils import plural
 from isthmus.exceptions import UsageError
 
-# Fitted constants; ``choose/trust.json`` states their units and origin.
-BUDGET = fitted("budget")
-
 
 def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
-    """List the share of documents to review for each expected error rate among the others.
+    """List the expected error rates for each share of documents that are reviewed.
 
-    Documents are reviewed in the order of their confidence, the least confident first.
+    Documents are reviewed in the order of their confidence, the least confident first. The finished file contains all
+    documents, with corrected labels where a person reviewed the document.
 
     Parameters
     ----------
@@ -32,57 +29,36 @@ def budget_curve(confidence: Any, steps: int = 20) -> list[dict]:
     Returns
     -------
     list of dict
-        ``reviewed`` (share), ``documents`` (to review), ``expected_error`` (among the documents not reviewed; None if
+        ``reviewed`` (share), ``documents`` (to review), ``expected_error`` (wrong labels in the finished file, as a
+        share of all documents) and ``unread_error`` (the same labels as a share of the documents not reviewed; None if
         all are reviewed).
 
     Examples
     --------
     >>> from isthmus.choose import budget_curve
     >>> for row in budget_curve([0.9, 0.5, 0.8, 1.0], steps=2):
-    ...     print(row["documents"], row["expected_error"])
-    0 0.2
-    2 0.05
-    4 None
+    ...     print(row["documents"], row["expected_error"], row["unread_error"])
+    0 0.2 0.2
+    2 0.025 0.05
+    4 0.0 None
     """
     if not isinstance(steps, Integral) or steps < 1:
         raise UsageError(f"steps={steps!r}; give a whole number from 1.", code="bad-parameter")
-    doubt = np.sort(1.0 - np.asarray(confidence, dtype=float))
-    n = len(doubt)
+    ordered = np.sort(np.asarray(confidence, dtype=float))
+    n = len(ordered)
     rows = []
     for step in range(steps + 1):
         reviewed = round(n * step / steps)
-        error = round(float(doubt[: n - reviewed].mean()), 6) if reviewed < n else None
-        rows.append({"reviewed": reviewed / max(1, n), "documents": reviewed, "expected_error": error})
+        errors = ExpectedErrors.of(ordered, np.arange(n) < reviewed)
+        rows.append(
+            {
+                "reviewed": reviewed / max(1, n),
+                "documents": reviewed,
+                "expected_error": errors.finished_file,
+                "unread_error": errors.unread,
+            }
+        )
     return rows
-
-
-def too_few_pass(passed: int, n: int) -> bool:
-    """Decide whether too few documents pass for an error rate among them to be meaningful.
-
-    Parameters
-    ----------
-    passed, n : int
-        Documents that pass unreviewed, and all documents.
-
-    Returns
-    -------
-    bool
-    """
-    return passed < min(BUDGET["fewest"], BUDGET["fewest_share"] * n)
-
-
-def review_all_if_few_pass(review: np.ndarray) -> np.ndarray:
-    """Mark all documents for review if too few would pass (see :func:`too_few_pass`).
-
-    Parameters
-    ----------
-    review : ndarray of bool, shape (n_documents,)
-
-    Returns
-    -------
-    ndarray of bool, shape (n_documents,)
-    """
-    return np.ones_like(review) if too_few_pass(int(np.count_nonzero(~review)), len(review)) else review
 
 
 def no_text_warnings(n: int, of: int) -> list[dict[str, str]]:
@@ -129,7 +105,7 @@ def review_warnings(expected: AccuracyEstimate, budget: float, *, all_reviewed: 
     if not all_reviewed:
         return []
     message = (
-        f"All documents need review: {expected} are expected to be right, and no part of the labels worth mentioning "
-        f"is sure enough to keep to {budget:.0%} wrong. A larger error budget lets some pass"
+        f"All documents need review: {expected} are expected to be right, and no label is sure enough for a finished "
+        f"file with at most {budget:.0%} wrong labels. A larger error budget lets some pass"
     ) + ("; so may method auto, which compares several." if alone else ".")
     return [{"topic": "review", "message": message}]

@@ -56,7 +56,7 @@ from isthmus.corpus.words import read_class_table, read_vectors, read_words
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import class_texts
-from isthmus.request import ADDED, LabelRequest, in_flags
+from isthmus.request import ADDED, BUDGET_OF, LabelRequest, in_flags
 
 NONE = "none"  # value of an option that is switched off
 SHOWN = 12  # largest number of classes shown on the terminal
@@ -938,7 +938,7 @@ def label_large(request: LabelRequest) -> None:
     }
     # Only paths are recorded: hashing would read the large files once more.
     inputs = [{"path": path} for path in request.files]
-    record = label_record(request.for_record(), inputs, result, {"blocks": True})
+    record = label_record(request.for_record(), inputs, result, {"blocks": True, "error_budget_of": BUDGET_OF})
     record |= {name: summary[name] for name in ("expected_accuracy", "class_shares", "novel", "warnings", "bad_rows")}
     written = files_written(request.output, result.files)
     # There is no saved result to ask about, so checking a sample is the next step.

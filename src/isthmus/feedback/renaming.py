@@ -143,7 +143,9 @@ def _merged(untaught: AnyLabelling, names: dict) -> AnyLabelling:
         settings = settings | {"caution": share * expected.caution}
     cautious_confidence = with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     rose = confidence > untaught.confidence + 1e-9
-    review = review_mask(cautious_confidence, untaught.error_budget) | (untaught.novel_group != "")
+    # The reasons that do not depend on the confidence stay.
+    must_read = np.isin(untaught.review_reason, ("new group", "no known words"))
+    review = review_mask(cautious_confidence, untaught.error_budget, must_read=must_read)
     needs_review = untaught.needs_review & (review | ~rose | untaught.unverified)
     return replace(
         untaught,

@@ -234,9 +234,10 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     learned = _compare(earlier, labels, known, given, expected, ahead)
     no_known_terms = rows_are_empty(earlier.views.words_of(rows))
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
-    low = review_mask(cautious_confidence, untaught.error_budget)
     unread = ~fit.answered
     unread[whole.documents] = True
+    must_read = (in_group | no_known_terms) & unread
+    low = review_mask(cautious_confidence, untaught.error_budget, must_read=must_read)
     reasons = review_reasons(
         len(labels),
         error_budget=untaught.error_budget,

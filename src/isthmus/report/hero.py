@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import explain_reason, without_text
+from isthmus._math.confidence import ExpectedErrors, explain_reason, without_text
 from isthmus._utils import plural
 from isthmus.choose.stages.apply import LEXICON, NAMES
 
@@ -25,7 +25,6 @@ _FRACTIONS = (
     (0.3, "Fewer than half of the"),
 )
 _COLOURS = 8  # colours in the palette of the style sheet
-_TOO_FEW = "too few are sure"  # reason for review if too few confident labels remain
 LONG_LIST = 200  # documents; nobody reads a longer list before using the labels
 # Titles of warnings by topic.
 _TITLES = {
@@ -222,19 +221,17 @@ def review_note(result) -> str:
     -------
     str
     """
-    budget = f"at most {100 * result.settings.get('error_budget', 0.1):.0f} %"
     review, expected = int(result.needs_review.sum()), result.accuracy
     if guaranteed_tile(result) is not None:
         return "The others pass by the guarantee, or were read."
     if expected is not None and expected.estimate is None and review < len(result.needs_review):
         return "How many of the others are wrong is not known."
-    if not review:
-        return f"Of the labels, {budget} are expected to be wrong."
     if review == len(result.needs_review):
-        if _TOO_FEW in result.review_reason:
-            return "So few labels are sure enough that none passes unread."
         return "The method is not sure enough of any label."
-    return f"Of the other labels, {budget} are expected to be wrong."
+    errors = ExpectedErrors.of(result.confidence, result.needs_review)
+    return (
+        f"Expected errors: {errors.finished_file:.0%} of the finished file, {errors.unread:.0%} of the unread labels."
+    )
 
 
 def review_counts(result) -> list[dict[str, Any]]:
@@ -249,15 +246,7 @@ def review_counts(result) -> list[dict[str, Any]]:
     list of dict
     """
     found = Counter(reason for reason in result.review_reason.tolist() if reason)
-    return [
-        # The reason describes all labels; the number counts only those that would otherwise need no review.
-        {
-            "reason": "sure enough, but too few" if reason == _TOO_FEW else reason,
-            "meaning": explain_reason(reason),
-            "documents": n,
-        }
-        for reason, n in found.most_common()
-    ]
+    return [{"reason": reason, "meaning": explain_reason(reason), "documents": n} for reason, n in found.most_common()]
 
 
 def class_table(result) -> list[dict[str, Any]]:

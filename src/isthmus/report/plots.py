@@ -74,7 +74,7 @@ class LabelPlots:
         return draw(table, spec)
 
     def reading(self) -> Any:
-        """Draw the share of wrong labels that remain, by the share of documents that a person reads.
+        """Draw the share of wrong labels in the finished file, by the share of documents that a person reads.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class LabelPlots:
         """
         spec = {
             "kind": "line", "x": "read", "y": "error", "points": False, "x_format": "~%", "y_format": "~%",
-            "x_title": "share of documents read, least sure first", "y_title": "wrong among the others",
+            "x_title": "share of documents read, least sure first", "y_title": "wrong in the finished file",
             "title": "How much reading for how few errors?",
         }  # fmt: skip
         return draw(reading_rows(self._result), spec)

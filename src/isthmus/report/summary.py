@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus._math.confidence import ExpectedErrors
 from isthmus._utils import one_blas_thread, plural, versions
 from isthmus.choose import sample_size
 from isthmus.choose.prevalence import value_masks
@@ -364,7 +365,7 @@ def group_facts(result, words: Words, files: Mapping[str, str] | None) -> list[d
 
 
 def reading_rows(result) -> list[dict[str, Any]]:
-    """Return the expected share of wrong labels for different numbers of documents to read.
+    """Return the expected share of wrong labels in the finished file for different numbers of documents to read.
 
     Parameters
     ----------
@@ -376,7 +377,7 @@ def reading_rows(result) -> list[dict[str, Any]]:
         ``documents``, ``read`` (share) and ``error``.
     """
     return [
-        {"documents": row["documents"], "read": row["reviewed"], "error": row["expected_error"] or 0.0}
+        {"documents": row["documents"], "read": row["reviewed"], "error": row["expected_error"]}
         for row in result.budget_curve(50)
     ]
 
@@ -394,8 +395,7 @@ def curve_facts(result) -> dict[str, Any]:
     """
     rows = reading_rows(result)
     share = float(result.needs_review.mean())
-    rest = result.confidence[~result.needs_review]
-    error = float(1 - rest.mean()) if len(rest) else 0.0
+    error = ExpectedErrors.of(result.confidence, result.needs_review).finished_file
     # About ten rows are enough for the table below the figure.
     shown = rows[:: max(1, len(rows) // 10)]
     return {

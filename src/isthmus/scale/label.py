@@ -14,7 +14,7 @@ import numpy as np
 from isthmus import __version__
 from isthmus._math.confidence import AccuracyEstimate, lower_confidence_in_groups, review_reasons
 from isthmus._utils import one_blas_thread
-from isthmus.choose.budgets import no_text_warnings, review_warnings, too_few_pass
+from isthmus.choose.budgets import no_text_warnings, review_warnings
 from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
 from isthmus.choose.choice import decide
 from isthmus.choose.model import LabelModel
@@ -207,10 +207,10 @@ class LabelRun(Run[LabelRequest]):
         classifiers = self._classifiers(trust, compare=named is not None)
         arguments = self.job, model, classifiers, trust.expected.caution
         census = self.engine.sum(take_census, self.target, *arguments, phase="labelling", add=add_tuples)
-        limits, too_few = self._review_limits(trust, census, alone=named is not None)
+        limits = self._review_limits(trust, census, alone=named is not None)
         self.novel = [] if trust.scorer is None else [group.to_dict() for group in trust.scorer.novelty.groups]
         estimated = trust.expected.estimate is not None
-        options = self.output, limits, too_few, self.classes, self.novel, estimated, self.request.budget
+        options = self.output, limits, self.classes, self.novel, estimated, self.request.budget
         written = self.engine.map(write_labels, self.target, self.job, *options, phase="writing")
         files = assemble(self.output, self.target, ADDED, self.replace)
         return self._conclude("+".join(model.weights), trust, census, written, files)
@@ -271,20 +271,17 @@ class LabelRun(Run[LabelRequest]):
             self.number(self.target, View(reading, names, np.zeros(len(names), dtype=np.int64), 0))
         return SampleClassifiers.of(trust.scorer, self.views[reading.name], self.target_sample, compare=compare)
 
-    def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> tuple[np.ndarray, bool]:
-        """Return the confidences below which documents are reviewed, and whether all are because too few would pass."""
-        counts, passable, per_class, _ = census
+    def _review_limits(self, trust: Trust, census: Census, *, alone: bool) -> np.ndarray:
+        """Return the confidences below which documents are reviewed."""
+        _, passable, per_class, _ = census
         budget = self.request.budget
-        limits = review_limits(counts, budget, trust.caution, trust.surest)
+        limits = review_limits(passable, self.n_target, budget, trust.caution, trust.surest)
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
-        too_few = False
         if trust.expected.estimate is None:  # whatever the confidence, unless anything may be wrong
             passed = passed if budget == 1 else 0
-        elif too_few_pass(passed, self.n_target):
-            too_few, passed = True, 0
         trust.warnings += review_warnings(trust.expected, budget, all_reviewed=not passed, alone=alone)
         trust.warnings += no_text_warnings(self.n_target - int(per_class.sum()), self.n_target)
-        return limits, too_few
+        return limits
 
     # -- what comes out -----------------------------------------------------------------------------------------------
 
@@ -367,7 +364,6 @@ def write_labels(
     job: Job,
     output: Output,
     limits: np.ndarray,
-    too_few: bool,
     classes: np.ndarray,
     novel: list[dict],
     estimated: bool,
@@ -385,7 +381,6 @@ def write_labels(
         methods_disagree=low & held["disputed"],
         not_sure_enough=low,
         not_estimated=np.full(len(low), not estimated),
-        too_few_are_sure=np.full(len(low), too_few),
     )
     review = reasons != ""
     if output.part(chunk).is_file():  # a stopped run has written it

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus._math.confidence import AccuracyEstimate, with_caution
+from isthmus._math.confidence import LEAST, AccuracyEstimate, with_caution
 from isthmus._math.content import content_keys
 from isthmus.choose.candidates import Candidates, make_scorer
 from isthmus.choose.decision import Decision
@@ -171,18 +171,22 @@ class SampleClassifiers:
         return self.novelty.assign(rows), disputed
 
 
-def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, surest: float = 1.0) -> np.ndarray:
-    """Return the steps of confidence below which documents are reviewed, so that the others meet the error budget.
+def review_limits(
+    passable: np.ndarray, n_documents: int, budget: float, caution: float = 0.0, surest: float = 1.0
+) -> np.ndarray:
+    """Return the steps of confidence below which documents are reviewed, so that the file meets the error budget.
 
     The result equals ``review_mask`` in memory: documents are accepted from the most confident down, disputed ones last
     and counted as wrong; documents of equal confidence are accepted together.
 
     Parameters
     ----------
-    counts : ndarray of shape (2, STEPS + 1)
-        Undisputed and disputed documents at each step.
+    passable : ndarray of shape (2, STEPS + 1)
+        Undisputed and disputed documents at each step, without those that are read in any case.
+    n_documents : int
+        All documents of the target.
     budget : float
-        Share of wrong labels that is allowed.
+        Share of wrong labels that is allowed in the finished file.
     caution, surest : float
         As in :class:`Trust`.
 
@@ -194,9 +198,10 @@ def review_limits(counts: np.ndarray, budget: float, caution: float = 0.0, sures
     steps = np.arange(STEPS, -1, -1)
     doubts = STEPS - np.rint(STEPS * with_caution(steps / STEPS, caution, surest)).astype(np.int64)
     doubts = np.concatenate([doubts, np.full(STEPS + 1, STEPS)])
-    documents = counts[:, ::-1].ravel()
-    accepted = np.cumsum(documents)
-    within = np.cumsum(documents * doubts) <= (budget + 1e-12) * STEPS * accepted  # integers: sums are exact
+    documents = passable[:, ::-1].ravel()
+    within = np.cumsum(documents * doubts) <= (budget + 1e-12) * STEPS * n_documents  # integers: sums are exact
+    if budget < 1:
+        within &= doubts <= (1 - LEAST) * STEPS
     last = np.flatnonzero(within & (documents > 0))
     limits = np.full(2, STEPS + 1)
     if len(last):

@@ -241,6 +241,8 @@ def promised(method: str) -> Callable[[TaskData, int], list[dict]]:
             "calibration_error": expected_calibration_error(truth, result.labels, result.confidence),
             "reviewed": float(np.mean(~accepted)),
             "accepted_wrong": float(np.mean(~right[accepted])) if accepted.any() else 0.0,
+            "wrong_in_file": float(np.mean(accepted & ~right)),
+            "budget_kept": float(np.mean(accepted & ~right) <= BUDGET),
             "announced": float(marked.any()),
             "known_marked": float(np.mean(marked[~unknown])),
         }
@@ -283,6 +285,8 @@ MEASURED = (
     "covered",
     "width",
     "accepted_wrong",
+    "wrong_in_file",
+    "budget_kept",
     "reviewed",
     "calibration_error",
     "announced",
