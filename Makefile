@@ -16,11 +16,13 @@ FUZZ_MINUTES ?= 30
 .PHONY: fuzz demo serve check test record record-pairs compare-pairs style lint coverage docs pictures bench wheel fresh clean test-oldest mutants
 
 $(VENV)/.app: pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app]"
-	touch $@
+	@echo "Installing Isthmus and its packages in $(VENV); this takes about a minute."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app]"
+	@touch $@
 
 $(VENV)/.dev: $(VENV)/.app benchmarks/pyproject.toml
+	@echo "Installing the packages for tests and documentation in $(VENV); this takes a few minutes."
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[app,scale,workbench,team,zh,docs,dev]" -e ./benchmarks
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[embed]" \
 		|| echo "wordllama has no wheel for this machine and did not compile: tests of its vectors are skipped"
