@@ -16,7 +16,7 @@ import isthmus
 from isthmus.cli.app import run_command
 from isthmus.corpus import read_collection, write_rows
 from isthmus.exceptions import IsthmusWarning, UsageError
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 from isthmus.scale import label_files
 from isthmus_bench.shifted import make_shifted_texts
 
@@ -375,7 +375,7 @@ def test_no_source_is_refused(files, monkeypatch, capsys, extra):
 @pytest.mark.parametrize("engine", ["local", "dask"])
 @pytest.mark.parametrize("given", ["words", "answers", "vectors", "class_table", "report", "save", "model"])
 def test_blocks_refuse_what_needs_memory(engine, given):
-    request = LabelRequest(files=("s.csv", "t.csv"), output="o.csv", engine=engine, **{given: "x"})
+    request = LabelOptions(files=("s.csv", "t.csv"), output="o.csv", engine=engine, **{given: "x"})
     with pytest.raises(UsageError, match=f"leave out --{given.replace('class_table', 'classes')}") as error:
         request.refuse_given("Runs in blocks hold no collection in memory", can="blocks")
     assert error.value.code == "bad-parameter"

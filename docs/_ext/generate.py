@@ -17,7 +17,7 @@ from types import ModuleType
 import isthmus
 from isthmus.exceptions import CODES
 from isthmus.methods import METHODS
-from isthmus.request import ClusterRequest, LabelRequest, Option
+from isthmus.options import ClusterOptions, LabelOptions, Option
 
 OURS = ("isthmus", "isthmus_bench")
 
@@ -197,9 +197,9 @@ def methods_table() -> str:
 
 
 def options_tables() -> str:
-    """Every option of the jobs, as the request objects have them: what the command and Python call it."""
+    """Every option of the jobs, as the dataclasses define them: what the command and Python call it."""
     parts = []
-    for kind, title in ((LabelRequest, "label"), (ClusterRequest, "cluster")):
+    for kind, title in ((LabelOptions, "label"), (ClusterOptions, "cluster")):
         rows = [
             (f"`{option.flags[-1]}`" if option.flags else "", f"`{option.key}`", _value(option), option.help)
             for option in kind.options().values()
@@ -231,7 +231,7 @@ def _command_sections(command, name: str) -> list[str]:
     usage = " ".join([name, *((parameter.metavar or parameter.name).upper() for parameter in arguments), "[OPTIONS]"])
     rows = []
     for parameter in command.params:
-        if getattr(parameter, "hidden", False) or parameter.name == "help":
+        if getattr(parameter, "hidden", False) or parameter.name in ("help", "help_all"):
             continue
         shown = parameter.opts if parameter not in arguments else [(parameter.metavar or parameter.name).upper()]
         rows.append((", ".join(f"`{opt}`" for opt in shown), " ".join((parameter.help or "").split())))

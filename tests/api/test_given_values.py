@@ -18,8 +18,8 @@ from isthmus.api.reading import check_documents
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
 from isthmus.feedback import Answers
+from isthmus.options import in_flags
 from isthmus.report.hero import class_table
-from isthmus.request import in_flags
 from isthmus_bench.shifted import make_shifted_texts
 
 PACKAGE = Path(isthmus.__file__).parent
@@ -39,7 +39,7 @@ def test_messages_of_the_library_name_options_as_python_does():
     wrong = []
     for path in PACKAGE.rglob("*.py"):
         room = path.relative_to(PACKAGE).parts[0]
-        if room in ("cli", "workbench", "request.py") or path.name in ("worker.py", "methods.py"):
+        if room in ("cli", "workbench", "options.py") or path.name in ("worker.py", "methods.py"):
             continue  # they read or print command lines
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}

@@ -12,7 +12,7 @@ from isthmus.cli.data import list_corpora
 from isthmus.cli.progress import ProgressLine
 from isthmus.corpus.formats import can_cut
 from isthmus.exceptions import UsageError
-from isthmus.request import ClusterRequest, LabelRequest
+from isthmus.options import ClusterOptions, LabelOptions
 
 
 @pytest.mark.parametrize("began", [0.0, 700.0])
@@ -33,7 +33,7 @@ def test_one_side_in_parts_makes_a_run_large(tmp_path, monkeypatch, files, large
     for name in ("one.csv", "two.csv"):
         (tmp_path / name).write_text("id,text\n1,a\n")
     monkeypatch.setattr(blocks, "looks_sharded", lambda path: path == "parts")
-    assert blocks.in_blocks(LabelRequest(files=tuple(files), method="nbc", output="out.csv")) is large
+    assert blocks.in_blocks(LabelOptions(files=tuple(files), method="nbc", output="out.csv")) is large
 
 
 def test_a_file_that_is_not_there_makes_no_run_large(tmp_path, monkeypatch):
@@ -42,7 +42,7 @@ def test_a_file_that_is_not_there_makes_no_run_large(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "STREAM_BYTES", 0)
     (tmp_path / "one.csv").write_text("id,text\n1,a\n")
     for files in (["one.csv", "gone.csv"], ["gone.csv", "one.csv"]):
-        assert blocks.in_blocks(LabelRequest(files=tuple(files), method="nbc", output="out.csv")) is False
+        assert blocks.in_blocks(LabelOptions(files=tuple(files), method="nbc", output="out.csv")) is False
 
 
 @pytest.mark.parametrize(("limit", "large"), [(23, True), (24, False)])
@@ -51,13 +51,13 @@ def test_files_to_group_are_large_beyond_the_limit(tmp_path, monkeypatch, limit,
         (tmp_path / name).write_text("id,text\n1,a\n", newline="\n")  # twelve bytes
     monkeypatch.setattr(blocks, "STREAM_BYTES", limit)
     files = tuple(str(tmp_path / name) for name in ("one.csv", "two.csv"))
-    assert blocks.in_blocks(ClusterRequest(files=files, output="out.csv")) is large
+    assert blocks.in_blocks(ClusterOptions(files=files, output="out.csv")) is large
 
 
 def test_groups_in_blocks_refuse_what_needs_all_documents():
     outputs = {"output": "out.csv", "report": Path("page.html"), "save": Path("a.isthmus")}
     with pytest.raises(UsageError, match="leave out --report, --save"):
-        cluster_large(ClusterRequest(files=("a.csv", "b.csv"), **outputs))
+        cluster_large(ClusterOptions(files=("a.csv", "b.csv"), **outputs))
 
 
 def test_tables_are_known_by_their_endings():

@@ -18,7 +18,7 @@ from isthmus.cli.common import count_cores, describe, note_guarded, run_record_p
 from isthmus.cli.progress import Forecast, ProgressLine, plan_labelling
 from isthmus.corpus import Collection
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 
 
 class Terminal(io.StringIO):
@@ -336,11 +336,11 @@ def test_a_sheet_is_looked_for_in_the_workbooks_alone(tmp_path):
     with xlsxwriter.Workbook(book) as new:
         new.add_worksheet("first").write_column(0, 0, ["text", "of the first sheet"])
         new.add_worksheet("second").write_column(0, 0, ["text", "of the second sheet", "and more of it"])
-    found = inputs.read_inputs(LabelRequest(files=(table, book), sheet="second", quiet=True))
+    found = inputs.read_inputs(LabelOptions(files=(table, book), sheet="second", quiet=True))
     assert list(found.source.texts) == ["good food", "bad staff"]
     assert list(found.target.texts) == ["of the second sheet", "and more of it"]
     with pytest.raises(UsageError, match="'second' was given and none of the files is a workbook") as told_so:
-        inputs.read_inputs(LabelRequest(files=(table, table), sheet="second", quiet=True))
+        inputs.read_inputs(LabelOptions(files=(table, table), sheet="second", quiet=True))
     assert told_so.value.code == "bad-parameter"
 
 
@@ -409,7 +409,7 @@ def test_the_file_that_was_labelled_is_read_again_by_the_same_columns(tmp_path):
 def labels_of(cells, **options):
     source = Collection.from_texts(["kind staff", "high price"], ["staff", "price"], name="s.csv")
     target = Collection.from_texts([f"text {i}" for i in range(len(cells))], name="t.csv", columns={"sum": cells})
-    return inputs._target_labels(target, [source], LabelRequest(files=("s.csv", "t.csv"), **options))
+    return inputs._target_labels(target, [source], LabelOptions(files=("s.csv", "t.csv"), **options))
 
 
 def test_labels_in_the_target_are_refused_where_they_are_none_unless_forced():
@@ -428,20 +428,20 @@ def test_words_of_a_class_may_stand_in_two_places_if_they_are_the_same(tmp_path)
     table.write_text("class,words\nstaff,clerk desk\nprice,\nlot,garage\n", encoding="utf-8")
     source = Collection.from_texts(["kind"], ["other"], name="s.csv")
     typed = ("staff: clerk desk", "price: cheap", "lot", "late")
-    found = label_run.read_class_options(LabelRequest(classes=typed, class_table=table), source)
+    found = label_run.read_class_options(LabelOptions(classes=typed, class_table=table), source)
     assert found == {"staff": "clerk desk", "price": "cheap", "lot": "garage", "late": ""}
     with pytest.raises(UsageError, match="'staff' has words in --class and in"):
-        label_run.read_class_options(LabelRequest(classes=("staff: clerk",), class_table=table), source)
+        label_run.read_class_options(LabelOptions(classes=("staff: clerk",), class_table=table), source)
 
 
 def test_what_to_do_with_questions_goes_by_what_was_saved_and_forecast():
-    request = LabelRequest(output="my out.csv", read=3)
+    request = LabelOptions(output="my out.csv", read=3)
     assert label_run.describe_questions(request, None, 0) == "No document is left to ask about."
     assert label_run.describe_questions(request, None, 3) == (
         "Fill in the column true_label of the 3 documents in 'my out-to_read.csv', then run the same line with "
         "--answers 'my out-to_read.csv'"
     )
-    saved = LabelRequest(output="out.csv", read=1, save="m.isthmus")
+    saved = LabelOptions(output="out.csv", read=1, save="m.isthmus")
     said = label_run.describe_questions(saved, "Three more will do.", 1)
     assert said.startswith("Three more will do. Fill in the column true_label of the 1 document in out-to_read.csv, ")
     assert "then run isthmus teach m.isthmus out-to_read.csv -o " in said
@@ -504,9 +504,9 @@ def test_what_runs_in_blocks_is_seen_by_names_and_files(tmp_path, monkeypatch):
         "x.xlsx::a*": False,
     }
     files = {"files": ("a.csv", "a.csv"), "output": "out.csv"}
-    blocks.check_blocks(LabelRequest(**files, tls=("ca=ca.pem",), scheduler="tls://one:8786"))
+    blocks.check_blocks(LabelOptions(**files, tls=("ca=ca.pem",), scheduler="tls://one:8786"))
     with pytest.raises(UsageError, match="--tls is for --scheduler"):
-        blocks.check_blocks(LabelRequest(**files, tls=("ca=ca.pem",)))
+        blocks.check_blocks(LabelOptions(**files, tls=("ca=ca.pem",)))
 
 
 @pytest.mark.parametrize(
@@ -523,7 +523,7 @@ def test_what_runs_in_blocks_is_seen_by_names_and_files(tmp_path, monkeypatch):
 )
 def test_the_time_of_a_labelling_is_foretold_where_its_steps_are_known(options, known):
     docs = Collection.from_texts(["kind staff", "high price"], ["staff", "price"])
-    stages = plan_labelling(LabelRequest(report=Path("page.html"), **options), docs, docs)
+    stages = plan_labelling(LabelOptions(report=Path("page.html"), **options), docs, docs)
     assert all(seconds is not None for _, seconds in stages) == known
     assert (stages[0] == ("labelling", None)) == (not known)
     names = [name for name, _ in stages]

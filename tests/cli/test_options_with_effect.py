@@ -14,7 +14,7 @@ from cli_tables import read_csv as read
 
 import isthmus
 from isthmus.cli.app import _Commands, run_command
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 
 pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite"]
@@ -150,7 +150,7 @@ def test_every_option_that_goes_with_a_model_has_an_effect(here, later, capsys, 
 
 
 def test_the_table_of_options_that_go_with_a_model_is_whole():
-    assert set(WITH_MODEL) == {spec.name for spec in LabelRequest.options().values() if spec.model and spec.flags}
+    assert set(WITH_MODEL) == {spec.name for spec in LabelOptions.options().values() if spec.model and spec.flags}
 
 
 def test_blocks_do_not_learn_from_labels_that_isthmus_gave(here, capsys):
@@ -520,7 +520,7 @@ def test_nothing_but_the_option_differs_between_two_runs(run_on_shelf, command):
 
 @pytest.mark.parametrize("command", EFFECTS)
 def test_the_table_of_effects_is_whole(command):
-    known = {part.name for part in _Commands()[command].params if not part.required} - {"help"}
+    known = {part.name for part in _Commands()[command].params if not part.required} - {"help", "help_all"}
     shown = {option.split()[0] for option in EFFECTS[command]}
     assert shown == known - ELSEWHERE.get(command, set()), "an option without two lines that show its effect"
 

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 
 from isthmus.clustering.kmeans import initial_centers
 from isthmus.methods import GROUPINGS, make_grouping
+from isthmus.options import ClusterOptions
 from isthmus.papers.guided import LiteralGuidedKMeans, cross_guided_clustering, prepare
-from isthmus.request import ClusterRequest
 
 SOURCE = {
     "bikes": ["engine", "wheel", "gear", "chain", "brake", "ride", "helmet"],
@@ -104,5 +104,5 @@ def test_contexts_of_the_paper_are_plain_and_use_every_shared_word():
 
 
 def test_the_command_knows_every_grouping():
-    assert ClusterRequest.options()["method"].choices == tuple(GROUPINGS)
+    assert ClusterOptions.options()["method"].choices == tuple(GROUPINGS)
     assert sp.issparse(make_grouping(["kind staff"], ["rude staff"], min_df=1)[2])

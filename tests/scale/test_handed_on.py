@@ -13,7 +13,7 @@ from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Batch, Temperature
 from isthmus.cli.app import run_command
 from isthmus.exceptions import DataError
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 from isthmus.scale import label_files, trust, views
 from isthmus.scale.label import LabelRun
 from isthmus.scale.output import Output, open_work, work_folder
@@ -69,7 +69,7 @@ def test_shares_that_moved_are_followed_as_the_sample_says(moved, tmp_path):
 
 def test_documents_that_need_review_anyway_use_nothing_of_the_budget():
     """Fifty documents with doubts of 0.4, all but three in a new group: the three make 1.2 errors in 50."""
-    run = LabelRun(None, LabelRequest(method="nbc", error_budget=0.024), Output("out", "work"), None, {})
+    run = LabelRun(None, LabelOptions(method="nbc", error_budget=0.024), Output("out", "work"), None, {})
     run.n_target = 50
     counts, passable = np.zeros((2, 2, STEPS + 1), dtype=np.int64)
     counts[0, 6_000], passable[0, 6_000] = 50, 3
@@ -163,7 +163,7 @@ def test_what_a_stopped_run_left_is_kept_where_it_goes_on(tmp_path, resume, forc
 
 @pytest.mark.parametrize("scorer", [None, SimpleNamespace(novelty=SimpleNamespace(groups=[]))])
 def test_where_no_accuracy_is_expected_labels_are_not_compared(scorer):
-    run = LabelRun(None, LabelRequest(method="nbc"), Output("out", "work"), None, {})
+    run = LabelRun(None, LabelOptions(method="nbc"), Output("out", "work"), None, {})
     unknown = AccuracyEstimate(None, reason="too few")
     assert run._classifiers(Trust(unknown, 0.0, 1.0, scorer, []), compare=True) is None
     assert run._classifiers(Trust(AccuracyEstimate(0.8, 0.7, 0.9), 0.0, 1.0, None, []), compare=True) is None

@@ -13,7 +13,7 @@ from isthmus.choose.model import LabelModel
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features import TextVectorizer
 from isthmus.methods import get_method
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 from isthmus.scale import label, settings, views
 from isthmus.scale import trust as trust_module
 from isthmus.scale.chunks import Job, save_tokens
@@ -41,7 +41,7 @@ def test_where_no_chosen_method_runs_in_blocks_the_best_that_does_is_taken(monke
     table += [row | {"score": score} for row, score in zip(rows, scores, strict=True)] if scores else rows
     monkeypatch.setattr(label, "try_methods", lambda texts, **options: (texts.given_source, texts.given_target))
     monkeypatch.setattr(label, "decide", lambda candidates: SimpleNamespace(table=table))
-    request = LabelRequest(analyzer="words", language="en")
+    request = LabelOptions(analyzer="words", language="en")
     asked = SimpleNamespace(
         request=request, source_sample=(["a"], ["x"]), target_sample=["b"], n_source=5, n_target=7, decision=[]
     )
@@ -68,7 +68,7 @@ def test_who_does_the_work(monkeypatch, client, scheduler, engine, started):
     monkeypatch.setattr(settings, "DaskEngine", lambda *given: given)
     monkeypatch.setattr(settings, "connect", lambda *given: ("connect", *given))
     monkeypatch.setattr(settings, "local_cluster", lambda *given: ("cluster", *given))
-    request = LabelRequest(engine=engine, workers=3, scheduler=scheduler, memory_limit="1GB")
+    request = LabelOptions(engine=engine, workers=3, scheduler=scheduler, memory_limit="1GB")
     where = {"client": client, "tls": {"tls_ca_file": "a.pem"}}
     assert settings.start_engine(request, "work", {"source": [], "target": []}, **where) == started
 
@@ -77,7 +77,7 @@ def test_a_vote_is_as_cautious_as_all_labelled_documents_allow_not_those_of_the_
     monkeypatch.setattr(label, "fit_stages", lambda *given: given[-1])
     asked = SimpleNamespace(
         source_sample=(["a"], ["x"]), target_sample=["b"], classes=["x", "y"], views={}, notes=[], candidates="tried",
-        labels=Counter(x=4, y=3), request=LabelRequest(),
+        labels=Counter(x=4, y=3), request=LabelOptions(),
     )  # fmt: skip
     assert label.LabelRun._fit_stages(asked, nbc_of(np.zeros((1, 2)))) == 7
 
@@ -89,7 +89,7 @@ def test_a_label_passes_by_the_budget_of_the_whole_target():
     trust = Trust(AccuracyEstimate(0.9, 0.8, 0.95), 0.0, 1.0, None, [])
     census = counts, counts, np.array([1_000]), None
     for budget, limit in ((0.001, 9_900), (0.0009, STEPS + 1), (0.9, 9_900), (1.0, 1_000)):
-        asked = SimpleNamespace(request=LabelRequest(error_budget=budget), n_target=1_000)
+        asked = SimpleNamespace(request=LabelOptions(error_budget=budget), n_target=1_000)
         assert label.LabelRun._review_limits(asked, trust, census, alone=False)[0] == limit
 
 
@@ -209,7 +209,7 @@ def test_a_method_that_is_nearly_spelled_right_is_suggested():
 def test_where_nothing_is_expected_labels_pass_only_if_any_may_be_wrong(budget, warned):
     counts = np.zeros((2, STEPS + 1), dtype=np.int64)
     counts[0, 9_000] = 50
-    asked = SimpleNamespace(request=LabelRequest(error_budget=budget), n_target=50)
+    asked = SimpleNamespace(request=LabelOptions(error_budget=budget), n_target=50)
     trust = Trust(AccuracyEstimate(None, reason="too few documents"), 0.0, 1.0, None, [])
     label.LabelRun._review_limits(asked, trust, (counts, counts, np.array([50]), None), alone=False)
     expected = review_warnings(trust.expected, budget, all_reviewed=warned, alone=False)
@@ -230,7 +230,7 @@ def test_words_of_the_sample_are_cut_as_the_run_cuts_them(segment):
     numbered = {}
     run = SimpleNamespace(
         views=numbered, target=[], target_sample=["a"],
-        request=LabelRequest(analyzer="words") if segment else LabelRequest(),
+        request=LabelOptions(analyzer="words") if segment else LabelOptions(),
         number=lambda chunks, view: numbered.update({view.name: view}),
     )  # fmt: skip
     found = label.LabelRun._classifiers(run, trust, compare=False)

@@ -15,7 +15,7 @@ import pytest
 from isthmus._progress import listen
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.methods import get_method
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 from isthmus.scale import label_files, settings
 from isthmus.scale.engine import LocalEngine
 from isthmus.scale.processes import ProcessEngine
@@ -108,7 +108,7 @@ def test_large_files_use_every_core_and_small_ones_one(corpus, monkeypatch):
     monkeypatch.setattr(settings, "_cores", lambda: 7)
 
     def start(**options):
-        return settings.start_engine(LabelRequest(**options), Path("work"), paths)
+        return settings.start_engine(LabelOptions(**options), Path("work"), paths)
 
     assert isinstance(start(), LocalEngine)
     assert start(workers=3) == 3, "asked for, whatever the size"

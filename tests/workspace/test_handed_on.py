@@ -13,7 +13,7 @@ import isthmus
 from isthmus.api.label import label
 from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 from isthmus.workspace import work, worker
 from isthmus.workspace.documents import LabelStore
 from isthmus.workspace.running import _summarize, do_run, review_order
@@ -226,7 +226,7 @@ def test_every_option_of_a_run_reaches_the_labelling(done, add_file, source_csv,
     monkeypatch.setattr("isthmus.workspace.running.label", told)
     with pytest.raises(Told):
         do_run(done._context, run)
-    spec = LabelRequest.form()
+    spec = LabelOptions.form()
     wanted = {one.key: one.start for one in spec} | chosen
     for key in ("method", "error_budget", "random_state", "language"):
         assert given[key] == wanted[key], key

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from isthmus._streams import emit, write_talk
+from isthmus.cli.command import JobCommand, argument, flag, shared
 from isthmus.cli.common import print_json, say
 from isthmus.exceptions import DataError, UsageError
 from isthmus_bench.datasets import list_datasets
@@ -21,77 +22,63 @@ __all__ = ["import_dataset", "list_datasets", "register"]  # what the program as
 
 def register(app: typer.Typer) -> None:
     """Add the command to the program."""
-    app.command("bench", epilog="Example: isthmus bench cocc --task rec-talk,sci-talk --method nbc,cocc --data FOLDER")(
-        bench
-    )
+    example = "Example: isthmus bench cocc --task rec-talk,sci-talk --method nbc,cocc --data FOLDER"
+    app.command("bench", cls=JobCommand, epilog=example)(bench)
 
 
 def bench(
     suite: Annotated[
-        str | None, typer.Argument(help="Suite: a name, or a Python file with SUITE. If omitted, list them.")
+        str | None, argument("SUITE", "Suite to run: a name, or a Python file with SUITE. If omitted, list them.")
     ] = None,
     tuned: Annotated[
-        str | None,
-        typer.Argument(metavar="[SUITE]", help="After the word tune: the suite whose defaults are chosen again."),
+        str | None, argument("TUNED", "Suite whose defaults are chosen again, after the word tune.")
     ] = None,
     task: Annotated[
-        list[str] | None, typer.Option("--task", help="Tasks, by comma or repeated; default: the suite's.")
+        list[str] | None, flag("--task NAMES", "Tasks, by comma or repeated; default: the suite's.")
     ] = None,
     part: Annotated[
-        str | None, typer.Option("--suite", help="With speed: only the cases of one part, for example gpu.")
+        str | None, flag("--suite PART", "With speed: only the cases of one part, for example gpu.")
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="With speed: the cases that take two minutes together.")
-    ] = False,
+    quick: Annotated[bool, flag("--quick", "With speed: the cases that take two minutes together.")] = False,
     against: Annotated[
         Path | None,
-        typer.Option(
-            "--against",
-            metavar="DIR",
-            help="With speed: measure again and fail where a ratio has fallen by a third since DIR/speed was recorded.",
+        flag(
+            "--against DIR",
+            "With speed: measure again and fail where a ratio has fallen by a third since DIR/speed was recorded.",
         ),
     ] = None,
-    method: Annotated[list[str] | None, typer.Option("--method", help="Methods, by comma or repeated.")] = None,
-    study: Annotated[list[str] | None, typer.Option("--study", help="Studies (tables and charts), or all.")] = None,
-    seeds: Annotated[str | None, typer.Option("--seeds", help="A list such as 0,1,2, or how many.")] = None,
-    data: Annotated[
-        Path | None, typer.Option("--data", metavar="DIR", help="Folder with the corpora; ISTHMUS_DATA if omitted.")
-    ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the rows as JSON; - for standard output.")
-    ] = None,
+    method: Annotated[list[str] | None, flag("--method NAMES", "Methods, by comma or repeated.")] = None,
+    study: Annotated[list[str] | None, flag("--study NAMES", "Studies (tables and charts), or all.")] = None,
+    seeds: Annotated[str | None, flag("--seeds LIST", "Seeds: a list such as 0,1,2, or their number.")] = None,
+    data: Annotated[Path | None, flag("--data DIR", "Folder with the corpora; ISTHMUS_DATA if omitted.")] = None,
+    json_file: Annotated[Path | None, flag("--json FILE", "Write the rows as JSON; - for standard output.")] = None,
     csv_file: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", help="Write the tables as printed: a row per task, a column per method."),
+        Path | None, flag("--csv FILE", "Write the tables as printed: a row per task, a column per method.")
     ] = None,
     record: Annotated[
         Path | None,
-        typer.Option(
-            "--record", metavar="DIR", help="Keep rows, tables and charts in DIR/SUITE (e.g. benchmarks/records)."
-        ),
+        flag("--record DIR", "Store rows, tables and charts in DIR/SUITE (e.g. benchmarks/records)."),
     ] = None,
     verify: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--verify",
-            help="Run recorded rows again (two tasks, or those named) and fail where a value differs. With --record, "
-            "which names the folder of the records, rows that came out again are marked there.",
+            "Run recorded rows again (two tasks, or those named) and fail where a value differs. With --record, "
+            "which names the folder of the records, rows with the same values are marked there.",
         ),
     ] = False,
     renew: Annotated[
         bool,
-        typer.Option(
+        flag(
             "--renew",
-            help="Compute again what is recorded and was computed by other code, all of it or what is named; --record "
+            "Compute again what is recorded and was computed by other code, all of it or what is named; --record "
             "names the folder of the records, benchmarks/records if omitted.",
         ),
     ] = False,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="Processes; timings always use one.")] = 2,
-    force: Annotated[
-        bool, typer.Option("--force", help="Compute finished rows again; replace files that exist.")
-    ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Hide progress and notes.")] = False,
-    show: Annotated[bool, typer.Option("--list", help="List the suite's tasks, methods and studies.")] = False,
+    jobs: Annotated[int, flag("--jobs N", "Processes; timings always use one.", min=1)] = 2,
+    force: Annotated[bool, flag("--force", "Compute finished rows again; replace files that exist.")] = False,
+    quiet: Annotated[bool, shared("quiet")] = False,
+    show: Annotated[bool, flag("--list", "List the suite's tasks, methods and studies.")] = False,
 ) -> None:
     """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""
     from isthmus_bench.engine.harness import find_suite, run_suite, tuning_studies

@@ -23,7 +23,7 @@ from isthmus.exceptions import MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.methods import make_grouping
-from isthmus.request import ClusterRequest
+from isthmus.options import ClusterOptions
 
 _SAMPLE = 3_000  # target documents on which the benefit of the source is estimated
 _PYTHON_ALONE = ("method", "n_init", "pivots")  # not in the request; checked by the code that uses them
@@ -258,7 +258,7 @@ def cluster(
         "language": language,
         "pivots": dict(pivots or {}),
     }
-    ClusterRequest.build({name: value for name, value in settings.items() if name not in _PYTHON_ALONE})
+    ClusterOptions.build({name: value for name, value in settings.items() if name not in _PYTHON_ALONE})
     source_texts = check_texts(source_texts, "source_texts", fill=True)
     target_texts = check_texts(target_texts, "target_texts", fill=True)
     values, known = read_source_labels(source_groups, len(source_texts), "group")

@@ -13,7 +13,7 @@ from isthmus._validation import check_seed
 from isthmus.api.frames import takes_frames
 from isthmus.api.result import LabelResult
 from isthmus.api.steps import label_fields, read_job, read_target_labels
-from isthmus.request import ERROR_BUDGET, LabelRequest
+from isthmus.options import ERROR_BUDGET, NONE, LabelOptions
 
 
 @shows_progress
@@ -23,7 +23,7 @@ def label(
     source_labels: Sequence | None,
     target_texts: Sequence[str],
     method: str | BaseEstimator | Callable = "auto",
-    word_labels: Mapping | Literal[False] | None = None,
+    word_labels: Mapping | Literal[False, "none"] | None = None,
     random_state: int | None = 0,
     *,
     classes: Sequence[str] | Mapping | None = None,
@@ -54,10 +54,10 @@ def label(
         :class:`isthmus.features.TextVectorizer` if it reads matrices. Or a function of a list of texts that
         returns labels or mappings of classes to probabilities: it joins the candidates of "auto"; see
         :class:`isthmus.classify.labeller.LabellerClassifier`.
-    word_labels : mapping or False, optional
+    word_labels : mapping, "none" or False, optional
         Labelled words, for the methods that take them. If omitted, "auto" uses an installed lexicon of opinion words
         (extra ``lexicons``), if the classes are verdicts (positive and negative, stars) and the lexicon agrees with
-        the source labels. False disables the lexicon.
+        the source labels. "none" or False disables the lexicon.
     random_state : int, default=0
         Seed of the methods, and of those ``random_state`` parameters of an estimator that are None.
     classes : sequence of str or mapping, optional
@@ -80,7 +80,7 @@ def label(
         ``extra_texts`` have vectors. Later texts then need vectors too: ``label_new(texts, vectors=...)``.
     embed : str, path, callable or False, optional
         A model that makes the vectors, as :func:`isthmus.features.embed_texts` reads it. If omitted, "auto" uses the
-        packaged static vectors if they are installed (extra ``embed``). False disables vectors.
+        packaged static vectors if they are installed (extra ``embed``). "none" or False disables vectors.
     error_budget : float, default=0.1
         Tolerated share of wrong labels among those that need no review.
     analyzer, min_df, language
@@ -125,7 +125,7 @@ def label(
     if callable(method) and not isinstance(method, type) and not hasattr(method, "fit"):
         labeller = cast(Callable, method)
         method = "auto"
-    request = LabelRequest.build(
+    request = LabelOptions.build(
         {
             "method": method if isinstance(method, str) else "",
             "random_state": random_state,
@@ -136,6 +136,9 @@ def label(
             "language": language,
         }
     )
+    # Python and the command accept the same word for a part that is switched off.
+    word_labels = False if isinstance(word_labels, str) and word_labels == NONE else word_labels
+    embed = False if isinstance(embed, str) and embed == NONE else embed
     collections = source_texts, source_labels, target_texts
     job = read_job(request, *collections, source_domain, extra_texts, vectors, embed, word_labels, classes)
     job = replace(job, parameters=parameters, labeller=labeller)

@@ -56,8 +56,8 @@ from isthmus.features.embeddings import (
 from isthmus.features.languages import resolve_language
 from isthmus.feedback.model import lacks_terms, vector_steps
 from isthmus.methods import METHODS, get_method
+from isthmus.options import BUDGET_OF, LabelOptions
 from isthmus.pipeline import TransferPipeline
-from isthmus.request import BUDGET_OF, LabelRequest
 from isthmus.shift.findings import warn_of_two_languages
 
 BY_NAMES_ALONE = "names and words of the classes, because no two classes have labelled documents"
@@ -72,7 +72,7 @@ NOTHING_LABELLED = (
 class LabelJob:
     """The request, the texts and the options of one call of :func:`isthmus.label`."""
 
-    request: LabelRequest
+    request: LabelOptions
     texts: TransferTexts
     embed: Any = None
     word_labels: Mapping | Literal[False] | None = None
@@ -107,7 +107,7 @@ class JudgedLabels:
 
 
 def read_job(
-    request: LabelRequest,
+    request: LabelOptions,
     source_texts: Sequence[str] | None,
     source_labels: Sequence | None,
     target_texts: Sequence[str],
@@ -122,7 +122,7 @@ def read_job(
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
     source_texts, source_labels, target_texts, source_domain, extra_texts, vectors, embed, word_labels, classes
         As in :func:`isthmus.label`.
 
@@ -547,7 +547,7 @@ def relabel(base: Any, corrected: Mapping[int, Any]) -> dict[str, Any]:
         labels[row] = name
     names = ("method", "random_state", "error_budget", "analyzer", "min_df", "language")
     # The first fit accepted the labels as classes.
-    request = LabelRequest.build({**{name: settings[name] for name in names}, "force_classes": True})
+    request = LabelOptions.build({**{name: settings[name] for name in names}, "force_classes": True})
     collections = base.source_texts, labels, base.texts
     job = read_job(request, *collections, None, None, None, embed, None, settings.get("classes"))
     return label_fields(replace(job, parameters=settings.get("parameters")), settings["method"])

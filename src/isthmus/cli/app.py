@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 import isthmus
 from isthmus._streams import STOPPED, STOPPED_SENTENCE, emit, one_line, say
 from isthmus.exceptions import IsthmusError, UsageError
-from isthmus.request import in_flags
+from isthmus.options import in_flags
 
 # Each command is a module of this package, imported when it is called. These sentences are its line in --help.
 COMMANDS = {
@@ -47,7 +47,10 @@ class _Commands(Mapping):
         if hasattr(module, "register"):
             module.register(program)
         else:
-            program.command(name, epilog=module.EXAMPLE)(getattr(module, name))
+            # The options of the jobs are needed only for a command of this kind.
+            from isthmus.cli.command import JobCommand
+
+            program.command(name, cls=JobCommand, epilog=module.EXAMPLE)(getattr(module, name))
         command = typer.main.get_command(program)
         # A group of commands is wrapped in the program that registered it.
         return getattr(command, "commands", {}).get(name, command)

@@ -11,7 +11,7 @@ from pathlib import Path
 from isthmus.cli.common import say
 from isthmus.corpus.formats import can_cut, split_sheet
 from isthmus.exceptions import UsageError
-from isthmus.request import Request
+from isthmus.options import LARGE, JobOptions
 
 STREAM_BYTES = 256 * 2**20  # total size in bytes above which files are read in blocks, if the method supports it
 # Parts of --tls with their names in dask.
@@ -19,12 +19,12 @@ _TLS = {"ca": "tls_ca_file", "cert": "tls_client_cert", "key": "tls_client_key"}
 NOT_IN_MEMORY = "Reading in blocks; files are not loaded into memory."
 
 
-def asks_for_blocks(request: Request) -> bool:
+def asks_for_blocks(request: JobOptions) -> bool:
     """Return whether an option was given that only runs in blocks have.
 
     Parameters
     ----------
-    request : Request
+    request : JobOptions
         Options of the command.
 
     Returns
@@ -32,15 +32,15 @@ def asks_for_blocks(request: Request) -> bool:
     bool
         True if there is one.
     """
-    return any(spec.group == "blocks" for spec in request.given())
+    return any(spec.group == LARGE for spec in request.given())
 
 
-def in_blocks(request: Request) -> bool:
+def in_blocks(request: JobOptions) -> bool:
     """Return whether the files should be read in blocks, and can be.
 
     Parameters
     ----------
-    request : Request
+    request : JobOptions
         Options of the command.
 
     Returns
@@ -61,12 +61,12 @@ def in_blocks(request: Request) -> bool:
     return all(Path(path).is_file() for path in files) and sum(map(os.path.getsize, files)) > STREAM_BYTES
 
 
-def check_blocks(request: Request) -> None:
+def check_blocks(request: JobOptions) -> None:
     """Raise an error if the options do not fit a run in blocks.
 
     Parameters
     ----------
-    request : Request
+    request : JobOptions
         Options of the command.
 
     Raises

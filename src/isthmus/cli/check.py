@@ -35,7 +35,7 @@ from isthmus.cli.outputs import (
 from isthmus.corpus import check_output, read_collection, read_table, with_columns
 from isthmus.corpus.cells import bare_cells, cell_content, cell_text
 from isthmus.exceptions import DataError
-from isthmus.request import ERROR_BUDGET, LabelRequest
+from isthmus.options import ERROR_BUDGET, LabelOptions
 
 if TYPE_CHECKING:
     import numpy as np
@@ -298,7 +298,7 @@ def table_to_write(
         table = with_columns(target_table(labelling.saved, target, quiet), added_columns(labelling.saved))
     table = corrected_table(table, found, marked=labelling.saved is not None)
     # Unwanted columns go last, because correcting the table needs them.
-    left_out = set(LabelRequest.options()["add"].choices) - set(add) if add else set()
+    left_out = set(LabelOptions.options()["add"].choices) - set(add) if add else set()
     return {name: cells for name, cells in table.items() if name not in left_out}
 
 

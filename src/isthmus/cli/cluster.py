@@ -18,7 +18,7 @@ from isthmus.cli.blocks import (
     read_tls,
     resumable,
 )
-from isthmus.cli.command import refuse, takes_request
+from isthmus.cli.command import refuse, takes_options
 from isthmus.cli.common import (
     MOST_LINES,
     count_cores,
@@ -47,7 +47,7 @@ from isthmus.corpus.guess import list_columns, shorten
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import resolve_language
-from isthmus.request import ClusterRequest, in_flags
+from isthmus.options import ClusterOptions, in_flags
 
 # Columns that the command adds.
 ADDED = ("cluster", "cluster_name", "aligned_to", "strength")
@@ -58,8 +58,8 @@ FILES = (
 EXAMPLE = "Example: isthmus cluster motorcycles.csv cars.csv -o grouped.csv --clusters 5"
 
 
-@takes_request(ClusterRequest, "SOURCE… TARGET", FILES)
-def cluster(request: ClusterRequest) -> None:
+@takes_options(ClusterOptions, "SOURCE… TARGET", FILES)
+def cluster(request: ClusterOptions) -> None:
     """Group the documents of TARGET, following the groups of SOURCE where they fit.
 
     Every column of TARGET is kept; cluster, cluster_name, aligned_to and strength are added. A run.json next to the
@@ -86,7 +86,7 @@ def cluster(request: ClusterRequest) -> None:
         print_json(summary)
 
 
-def _check(request: ClusterRequest) -> None:
+def _check(request: ClusterOptions) -> None:
     """Raise an error if the options cannot work, before anything is read."""
     request.check()
     refuse(
@@ -101,12 +101,12 @@ def _check(request: ClusterRequest) -> None:
     resolve_language(request.language)
 
 
-def split_result(request: ClusterRequest) -> None:
+def split_result(request: ClusterOptions) -> None:
     """Split a class of a saved result into groups, and name them.
 
     Parameters
     ----------
-    request : ClusterRequest
+    request : ClusterOptions
         Options of the command.
 
     Raises
@@ -168,12 +168,12 @@ def read_subtopic_names(given: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def describe_split_next(request: ClusterRequest, named: bool) -> str:
+def describe_split_next(request: ClusterOptions, named: bool) -> str:
     """Return what to do after a split.
 
     Parameters
     ----------
-    request : ClusterRequest
+    request : ClusterOptions
         Options of the command.
     named : bool
         Whether the groups have got names.
@@ -194,12 +194,12 @@ def describe_split_next(request: ClusterRequest, named: bool) -> str:
     return f"Learn them: isthmus teach {result} {answers} {taught_files()}"
 
 
-def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+def cluster_in_memory(request: ClusterOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Read the files, group the documents and write the outputs.
 
     Parameters
     ----------
-    request : ClusterRequest
+    request : ClusterOptions
         Options of the command.
 
     Returns
@@ -250,12 +250,12 @@ def cluster_in_memory(request: ClusterRequest) -> tuple[dict[str, Any], dict[str
     return summary, record
 
 
-def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, Any]]:
+def cluster_large(request: ClusterOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Group documents in blocks, for files larger than memory.
 
     Parameters
     ----------
-    request : ClusterRequest
+    request : ClusterOptions
         Options of the command.
 
     Returns
@@ -298,7 +298,7 @@ def cluster_large(request: ClusterRequest) -> tuple[dict[str, Any], dict[str, An
     return {**outcome, "output": request.output, "files": files_written(request.output, result.files)}, record
 
 
-def _write(result, source, target, request: ClusterRequest) -> list[str]:
+def _write(result, source, target, request: ClusterOptions) -> list[str]:
     """Write the outputs and return their names."""
     from isthmus.report import write_cluster_report
 
@@ -312,7 +312,7 @@ def _write(result, source, target, request: ClusterRequest) -> list[str]:
 
 
 def _record(
-    request: ClusterRequest, inputs: list[dict], settings: dict[str, Any], outcome: dict[str, Any]
+    request: ClusterOptions, inputs: list[dict], settings: dict[str, Any], outcome: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the content of ``run.json``."""
     options = request.for_record()
@@ -432,12 +432,12 @@ def describe_cluster(row: dict[str, Any]) -> str:
     return f"cluster {row['cluster']}: {shorten(row['name'])}, {plural(row['size'], 'document')} ({aligned}){words}"
 
 
-def describe_next(request: ClusterRequest, *, large: bool) -> str:
+def describe_next(request: ClusterOptions, *, large: bool) -> str:
     """Return what to do after clustering; runs in blocks write no report.
 
     Parameters
     ----------
-    request : ClusterRequest
+    request : ClusterOptions
         Options of the command.
     large : bool
         Whether the run read in blocks.

@@ -1,4 +1,4 @@
-"""Commands made from a request: their options are the request's, so that each option is defined once."""
+"""Commands made from the options of a job, so that each option is defined once, and their help."""
 
 from __future__ import annotations
 
@@ -7,31 +7,34 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
+from isthmus._streams import emit
 from isthmus.exceptions import UsageError
 from isthmus.methods import METHODS
-from isthmus.request import LabelRequest, Option, Request, split_flags
+from isthmus.options import GROUPS, ClusterOptions, JobOptions, LabelOptions, Option
 
-_CHOICES = f"auto, which tries several and lets the best supported vote, or one of: {', '.join(METHODS)}."
+HELP_ALL = "help_all"
+JOBS: dict[str | None, type[JobOptions]] = {"label": LabelOptions, "cluster": ClusterOptions}
 
 
 def shared(name: str, help: str | None = None) -> Any:
-    """Return an option of the label request, for a command that is not made from a request.
+    """Return an option of ``label`` for another command.
 
     Parameters
     ----------
     name : str
         Name of the option.
     help : str, optional
-        Sentence for this command; the request's sentence if omitted.
+        Sentence for this command; the sentence of ``label`` if omitted.
 
     Returns
     -------
     Any
         Option for typer.
     """
-    spec = LabelRequest.options()[name]
-    return _typer_option(spec, help, min=spec.low, max=spec.high)
+    spec = LabelOptions.options()[name]
+    return flag(spec.typed, help or _sentence(spec), min=spec.low, max=spec.high)
 
 
 def check_option(name: str, value: Any) -> None:
@@ -44,7 +47,7 @@ def check_option(name: str, value: Any) -> None:
     value : Any
         The value, or None if the option was not given.
     """
-    spec = LabelRequest.options()[name]
+    spec = LabelOptions.options()[name]
     if value is not None:
         spec.check(value, spec.shown)
 
@@ -66,8 +69,16 @@ def flag(typed: str, help: str, **more: Any) -> Any:
     Any
         Option for typer.
     """
-    flags, metavar = split_flags(typed)
+    flags = [word for word in typed.split() if word.startswith("-")]
+    metavar = typed.partition(flags[-1])[2].strip() or None
     return typer.Option(*flags, metavar=metavar, help=help, **more)
+
+
+def _sentence(spec: Option) -> str:
+    """Return the help text of an option; that of the method lists all methods."""
+    return (
+        f"{spec.help.rstrip('.')}: {', '.join(METHODS)}." if spec.name == "method" and not spec.choices else spec.help
+    )
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -106,13 +117,73 @@ def refuse(*cases: tuple[bool, str]) -> None:
             raise UsageError(why)
 
 
-def takes_request(request: type[Request], metavar: str, help: str) -> Callable[[Callable[..., None]], Any]:
-    """Return a decorator that makes a command of a function of a request.
+class JobCommand(TyperCommand):
+    """A command whose help has sections; its first screen shows only the options that most people need."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Return the parts of the usage line: arguments, then options.
+
+        Parameters
+        ----------
+        ctx : Any
+            Context of click.
+
+        Returns
+        -------
+        list[str]
+            Parts of the line.
+        """
+        parts: Any = [part for part in self.params if part.param_type_name == "argument"]
+        return [*(part.metavar if part.required else f"[{part.metavar}]" for part in parts), "[OPTIONS]"]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments and options by section.
+
+        Parameters
+        ----------
+        ctx : Any
+            Context of click.
+        formatter : Any
+            Formatter of click.
+        """
+        sections: dict[str, list] = {}
+        parts: Any = self.get_params(ctx)
+        known = JOBS[self.name].options() if self.name in JOBS else {}
+        later = set() if HELP_ALL in ctx.meta else {name for name, spec in known.items() if not spec.first}
+        for part in parts:
+            section = getattr(part, "rich_help_panel", None) or "Options"
+            if part.param_type_name == "argument":
+                sections.setdefault("Arguments", []).append((part.metavar, part.help))
+            elif part.name not in later:
+                sections.setdefault(section, []).append(part.get_help_record(ctx))
+        for title, records in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+def show_all(ctx: typer.Context, wanted: bool) -> None:
+    """Print the help with all options and exit.
 
     Parameters
     ----------
-    request : type[Request]
-        Class of the request, whose options the command gets.
+    ctx : typer.Context
+        Context of click.
+    wanted : bool
+        Whether the user asked for it.
+    """
+    if wanted:
+        ctx.meta[HELP_ALL] = True
+        emit(ctx.get_help())
+        raise typer.Exit()
+
+
+def takes_options(job: type[JobOptions], metavar: str, help: str) -> Callable[[Callable[..., None]], Any]:
+    """Return a decorator that makes a command of a function of the options of a job.
+
+    Parameters
+    ----------
+    job : type[JobOptions]
+        Dataclass whose options the command gets.
     metavar : str
         Name of the files in the help.
     help : str
@@ -123,50 +194,32 @@ def takes_request(request: type[Request], metavar: str, help: str) -> Callable[[
     Callable[[Callable[..., None]], Any]
         The decorator.
     """
-    known = request.options()
-    files = inspect.Parameter("files", _BY_NAME, annotation=Annotated[list[str], argument(metavar, help)])
+    kinds: list[tuple[str, Any, Any, Any]] = [("files", list[str], argument(metavar, help), inspect.Parameter.empty)]
+    for name, spec in job.options().items():
+        kind: Any = list[spec.kind] if spec.many else spec.kind  # type: ignore[name-defined]
+        if spec.flags:  # a field without a flag is only for Python
+            # typer distinguishes a missing option from an empty list only by None.
+            default = None if spec.many else spec.default
+            kinds.append((name, kind | None, flag(spec.typed, _sentence(spec), rich_help_panel=spec.group), default))
+    every = f"Show all {len(kinds) - 1} options by topic: {', '.join(GROUPS).lower()}."
+    kinds.append((HELP_ALL, bool, typer.Option("--help-all", help=every, is_eager=True, callback=show_all), False))
 
     def make_command(run: Callable[..., None]) -> Any:
         """Return a function with the signature that typer reads."""
 
-        def command(**given: Any) -> None:
-            """Build the request from the options and run the function."""
-            run(request(**{key: _as_field(known[key], value) for key, value in given.items()}))
+        def command(help_all: bool, **given: Any) -> None:
+            """Build the options and run the function."""
+            # The dataclass is immutable, so lists become tuples; it knows the default of a missing option.
+            values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+            run(job(**{name: value for name, value in values.items() if value is not None and value != ()}))
 
-        # Fields without a flag, such as the files, are no options.
-        options = [_parameter(spec) for spec in known.values() if spec.flags]
-        command.__signature__ = inspect.Signature([files, *options])  # type: ignore[attr-defined]
+        command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, shown])
+            for name, kind, shown, default in kinds
+        )
         # typer would otherwise also read the annotation of ``given``.
         command.__annotations__ = {}
         command.__doc__ = run.__doc__
         return command
 
     return make_command
-
-
-_BY_NAME = inspect.Parameter.KEYWORD_ONLY
-
-
-def _parameter(spec: Option) -> inspect.Parameter:
-    """Return an option of a request as a parameter of a function."""
-    kind: Any = list[spec.kind] if spec.many else spec.kind  # type: ignore[name-defined]
-    if spec.optional or spec.many:
-        kind = kind | None
-    # typer distinguishes a missing option from an empty list only by None.
-    default = None if spec.many else spec.default
-    return inspect.Parameter(spec.name, _BY_NAME, default=default, annotation=Annotated[kind, _typer_option(spec)])
-
-
-def _typer_option(spec: Option, help: str | None = None, **limits: Any) -> Any:
-    """Return an option of a request for typer."""
-    # Only the command's help lists all methods.
-    sentence = _CHOICES if spec.name == "method" and not spec.choices else spec.help
-    return typer.Option(*spec.flags, metavar=spec.metavar, help=help or sentence, **limits)
-
-
-def _as_field(spec: Option, value: Any) -> Any:
-    """Convert a value of typer to the type of the request's field."""
-    if not spec.many:
-        return value
-    # Requests are immutable, so lists become tuples.
-    return tuple(value) if value else spec.default

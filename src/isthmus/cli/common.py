@@ -26,7 +26,7 @@ from isthmus.corpus.folders import list_files
 from isthmus.corpus.formats import split_sheet
 from isthmus.corpus.guess import shorten
 from isthmus.exceptions import IsthmusWarning
-from isthmus.request import in_flags
+from isthmus.options import in_flags
 
 Target = Annotated[Path | None, flag("--target FILE", "File that was labelled, if RESULT lacks its columns.")]
 MOST_LINES = 8  # lines about the outcome on a terminal, including written files and the next step

@@ -10,7 +10,7 @@ import typer
 from isthmus._streams import emit
 from isthmus.cli.app import WholeLines
 from isthmus.cli.bench import load_benchmarks
-from isthmus.cli.command import flag
+from isthmus.cli.command import JobCommand, argument, flag
 from isthmus.cli.common import print_json, say
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ def register(program: typer.Typer) -> None:
     program.callback()(lambda: None)
 
 
-@app.command("sample")
+@app.command("sample", cls=JobCommand)
 def copy_sample(
     output: Annotated[Path, flag("-o --output FOLDER", "Folder for the files.")] = Path("."),
     force: Annotated[bool, flag("--force", "Replace files that exist.")] = False,
@@ -55,7 +55,7 @@ def copy_sample(
         say(f"wrote {output / name}")
 
 
-@app.command("list")
+@app.command("list", cls=JobCommand)
 def list_corpora(
     data: Annotated[Path | None, flag("--data FOLDER", "Folder with the corpora; ISTHMUS_DATA if omitted.")] = None,
     as_json: Annotated[bool, flag("--json", "Print JSON.")] = False,
@@ -74,11 +74,11 @@ def list_corpora(
         say("No corpus found: give --data FOLDER or set ISTHMUS_DATA.")
 
 
-@app.command("import")
+@app.command("import", cls=JobCommand)
 def import_corpus(
-    name: Annotated[str, typer.Argument(help="newsgroups20, reuters21578, amazon_reviews or sraa.")],
-    path: Annotated[Path, typer.Argument(help="The archive as downloaded (.tar.gz, .tgz, .zip) or its folder.")],
-    output: Annotated[Path | None, flag("-o --output FILE", "Default: NAME.jsonl.gz.")] = None,
+    name: Annotated[str, argument("CORPUS", "Corpus: newsgroups20, reuters21578, amazon_reviews or sraa.")],
+    path: Annotated[Path, argument("ARCHIVE", "The archive as downloaded (.tar.gz, .tgz, .zip) or its folder.")],
+    output: Annotated[Path | None, flag("-o --output FILE", "File to write; CORPUS.jsonl.gz if omitted.")] = None,
     force: Annotated[bool, flag("--force", "Replace the output if it exists.")] = False,
 ) -> None:
     """Turn a public archive into the file that the benchmarks read; they must be installed."""

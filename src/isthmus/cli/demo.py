@@ -14,7 +14,7 @@ from isthmus.cli.outputs import check_outputs, describe_input, write_record
 from isthmus.cli.progress import plan_labelling
 from isthmus.corpus.sample import load_sample
 from isthmus.methods import get_method
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 
 EXAMPLE = "Example: isthmus demo --method cocc -o demo-output"
 
@@ -31,7 +31,7 @@ def demo(
         get_method(method)
     output.mkdir(parents=True, exist_ok=True)
     table, page = output / "cars_labelled.csv", output / "report.html"
-    request = LabelRequest(method=method, seed=seed, output=str(table), report=page, force=force)
+    request = LabelOptions(method=method, seed=seed, output=str(table), report=page, force=force)
     check_outputs(request.output, page, force)
     source, target, truth = load_sample()
     with talking(False) as line:

@@ -7,16 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from isthmus._streams import emit
-from isthmus.cli.command import flag, refuse, shared
+from isthmus.cli.command import argument, flag, refuse, shared
 from isthmus.cli.common import MOST_LINES, count_cores, describe, fit_lines, one_line, print_json, say_outcome, talking
 from isthmus.cli.outputs import announced, check_outputs, write_table
 from isthmus.cli.progress import plan_stages
 from isthmus.corpus import read_collection
 from isthmus.features.languages import resolve_language
-from isthmus.request import in_flags
+from isthmus.options import in_flags
 
 if TYPE_CHECKING:
     from isthmus.api.diagnose import Diagnosis
@@ -25,8 +23,8 @@ EXAMPLE = "Example: isthmus diagnose motorcycles.csv cars.csv --report shift.htm
 
 
 def diagnose(
-    source: Annotated[str, typer.Argument(help="Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
-    target: Annotated[str, typer.Argument(help="Documents without labels, in any of these forms.")],
+    source: Annotated[str, argument("SOURCE", "Labelled documents: csv, tsv, jsonl, parquet, xlsx, a folder, or -.")],
+    target: Annotated[str, argument("TARGET", "Documents without labels, in any of these forms.")],
     text: Annotated[str | None, shared("text", "Text column; guessed if omitted.")] = None,
     label_column: Annotated[str | None, shared("label")] = None,
     target_text: Annotated[str | None, shared("target_text")] = None,

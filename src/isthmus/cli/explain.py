@@ -21,7 +21,7 @@ def explain(
     result: Annotated[Path, argument("RESULT", "A file written by: isthmus label --save.")],
     document: Annotated[list[str] | None, flag("--document ID", "Id of a labelled document; may be repeated.")] = None,
     text: Annotated[list[str] | None, flag("--text TEXT", "A text of your own instead; may be repeated.")] = None,
-    top: Annotated[int, flag("--top", "Terms per class, by size of contribution.", min=1)] = 10,
+    top: Annotated[int, flag("--top N", "Terms per class, by size of contribution.", min=1)] = 10,
     output: Annotated[str, flag("-o --output OUT", "File for the table; - is stdout.")] = "-",
     exact: Annotated[bool, shared("exact")] = False,
     as_json: Annotated[bool, shared("as_json", "Print JSON instead of csv.")] = False,

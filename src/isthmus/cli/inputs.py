@@ -16,7 +16,7 @@ from isthmus.corpus.cells import bare_cells, label_cells
 from isthmus.corpus.formats import is_workbook, split_sheet
 from isthmus.corpus.guess import SOME, WantLabels, check_label_kind, find_column, guess_label
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 
 # Columns by which a table with labels from Isthmus is recognised.
 MACHINE_COLUMNS = {"label", "confidence", "needs_review"}
@@ -40,13 +40,13 @@ class Inputs:
 
 
 def read_as(
-    request: LabelRequest, path: str, *, target: bool, has_ids: bool | None = None, **want_labels: WantLabels
+    request: LabelOptions, path: str, *, target: bool, has_ids: bool | None = None, **want_labels: WantLabels
 ) -> Collection:
     """Read a file as source, which needs labels, or as target, which needs none.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     path : str
         Path of the file.
@@ -73,12 +73,12 @@ def read_as(
     )
 
 
-def read_inputs(request: LabelRequest) -> Inputs:
+def read_inputs(request: LabelOptions) -> Inputs:
     """Read the files: the last one is the target; a single file contains both.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
 
     Returns
@@ -126,7 +126,7 @@ def check_sheet(files: Sequence[str], sheet: str | None) -> None:
         raise UsageError(f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.")
 
 
-def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) -> None:
+def check_not_machine(name: str, table: Iterable[str], request: LabelOptions) -> None:
     """Raise an error if labels to learn from were given by Isthmus.
 
     Parameters
@@ -135,7 +135,7 @@ def check_not_machine(name: str, table: Iterable[str], request: LabelRequest) ->
         Name of the file.
     table : Iterable[str]
         Names of its columns.
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
 
     Raises
@@ -196,7 +196,7 @@ def _is_same(first: str, second: str, sheet: str | None = None) -> bool:
     return (first_sheet or sheet) == (second_sheet or sheet)
 
 
-def _split(path: str, request: LabelRequest) -> Inputs:
+def _split(path: str, request: LabelOptions) -> Inputs:
     """Read one file: its labelled rows become the source, the others the target."""
     if request.target_label is not None:
         raise UsageError(
@@ -265,7 +265,7 @@ def _compare_classes(sources: Sequence[Collection]) -> None:
             warnings.warn(IsthmusWarning(message + "; check that each class has one name."), stacklevel=3)
 
 
-def _target_labels(target: Collection, sources: Sequence[Collection], request: LabelRequest) -> list | None:
+def _target_labels(target: Collection, sources: Sequence[Collection], request: LabelOptions) -> list | None:
     """Return labels of the target from a named column, or report a column that looks like labels."""
     table = target.table()
     if request.target_label is not None:

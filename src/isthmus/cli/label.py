@@ -5,13 +5,13 @@ from __future__ import annotations
 from isthmus._streams import check_standard_output
 from isthmus.api.saving import check_saved_file
 from isthmus.cli.blocks import asks_for_blocks, in_blocks
-from isthmus.cli.command import refuse, takes_request
+from isthmus.cli.command import refuse, takes_options
 from isthmus.cli.inputs import check_sheet
 from isthmus.cli.label_run import can_be_large, label_files, label_large, label_with_model, questions_place
 from isthmus.cli.outputs import check_outputs
 from isthmus.features.languages import resolve_language
 from isthmus.methods import get_method
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 
 FILES = (
     "Labelled documents, one file or several, then the documents to label: csv, tsv, jsonl, parquet, xlsx, a folder, "
@@ -21,8 +21,8 @@ FILES = (
 EXAMPLE = "Example: isthmus label motorcycles.csv cars.csv -o labelled.csv --report report.html"
 
 
-@takes_request(LabelRequest, "SOURCE... TARGET", FILES)
-def label(request: LabelRequest) -> None:
+@takes_options(LabelOptions, "SOURCE... TARGET", FILES)
+def label(request: LabelOptions) -> None:
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
     Every column of TARGET is kept; label, confidence, needs_review, novel_group and review_reason are added. A run.json
@@ -41,12 +41,12 @@ def label(request: LabelRequest) -> None:
         label_files(request)
 
 
-def check_request(request: LabelRequest, *, large: bool = False) -> None:
+def check_request(request: LabelOptions, *, large: bool = False) -> None:
     """Raise an error if the options cannot work, before any file is read.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     large : bool, default=False
         Whether the run reads in blocks.
@@ -99,7 +99,7 @@ def check_request(request: LabelRequest, *, large: bool = False) -> None:
         check_outputs(request.output, request.report, request.force, request.save, questions, inputs=inputs)
 
 
-def _check_model(request: LabelRequest) -> None:
+def _check_model(request: LabelOptions) -> None:
     """Raise an error if an option would change how a saved model learns, because it does not learn again."""
     refuse((len(request.files) > 1, "--model needs no SOURCE; give one file: isthmus label --model FILE TARGET."))
     request.refuse_given("--model labels in memory and does not learn again", can="model")

@@ -56,9 +56,8 @@ from isthmus.corpus.words import read_class_table, read_vectors, read_words
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import class_texts
-from isthmus.request import ADDED, BUDGET_OF, LabelRequest, in_flags
+from isthmus.options import ADDED, BUDGET_OF, NONE, LabelOptions, in_flags
 
-NONE = "none"  # value of an option that is switched off
 SHOWN = 12  # largest number of classes shown on the terminal
 # File names of a run's record.
 RECORD_NAME = re.compile(r"(^|\W)run(\.\d+)?\.json$")
@@ -67,12 +66,12 @@ AT_ONCE = 100  # documents that a suggested sample contains
 BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
 
 
-def label_files(request: LabelRequest) -> None:
+def label_files(request: LabelOptions) -> None:
     """Label documents in memory and write all outputs.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     """
     with talking(request.quiet) as line, ExitStack() as work:
@@ -100,12 +99,12 @@ def label_files(request: LabelRequest) -> None:
     conclude(request, result, len(source), inputs.records, written, by_column(request, target), questions)
 
 
-def label_with_model(request: LabelRequest) -> None:
+def label_with_model(request: LabelOptions) -> None:
     """Label documents with a saved model and write all outputs.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     """
     from isthmus.api.loading import load
@@ -126,18 +125,18 @@ def label_with_model(request: LabelRequest) -> None:
     conclude(request, result, saved.n_source, inputs, written, by_column(request, target))
 
 
-def _source_of(saved: Any, request: LabelRequest) -> Collection:
+def _source_of(saved: Any, request: LabelOptions) -> Collection:
     """Return the source of a saved result, for its report."""
     name = f"source of {shown_name(Path(str(request.model)).name)}"
     return Collection.from_texts(saved.source_texts, list(saved.source_labels), name=name)
 
 
-def label_collections(request: LabelRequest, inputs: Inputs):
+def label_collections(request: LabelOptions, inputs: Inputs):
     """Call :func:`isthmus.label` with the options of the command.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     inputs : Inputs
         Documents to learn from and to label.
@@ -176,7 +175,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
         source_domain=inputs.source_domain,
         target_labels=inputs.target_labels,
         extra_texts=[text for part in extra for text in part.texts],
-        embed=False if request.embed == NONE else request.embed,
+        embed=request.embed,
         vectors=vectors,
         parameters=read_parameters(request.parameters),
     )
@@ -185,7 +184,7 @@ def label_collections(request: LabelRequest, inputs: Inputs):
     return result
 
 
-def _read_labeller(request: LabelRequest) -> Any:
+def _read_labeller(request: LabelOptions) -> Any:
     """Return the command that labels texts as one candidate, or None."""
     if request.labeller is None:
         return None
@@ -198,19 +197,17 @@ def _read_labeller(request: LabelRequest) -> Any:
     return CommandLabeller(request.labeller)
 
 
-def _read_words_option(request: LabelRequest) -> Any:
-    """Return the words with classes of ``--words``; False for "none"."""
-    if request.words is None:
-        return None
-    return False if str(request.words) == NONE else read_words(request.words)
+def _read_words_option(request: LabelOptions) -> Any:
+    """Return the words with classes of ``--words``, or "none"."""
+    return request.words and (NONE if str(request.words) == NONE else read_words(request.words))
 
 
-def read_class_options(request: LabelRequest, source: Collection) -> dict | None:
+def read_class_options(request: LabelOptions, source: Collection) -> dict | None:
     """Return the classes of ``--class`` and ``--classes`` with their descriptions.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     source : Collection
         Documents to learn from.
@@ -276,12 +273,12 @@ def _parts(source: Collection, target: Collection, extra: Sequence[Collection]) 
     return [source, target, join_collections(extra)[0]] if extra else [source, target]
 
 
-def questions_place(request: LabelRequest) -> Path | None:
+def questions_place(request: LabelOptions) -> Path | None:
     """Return the path of the list of documents that a person should read.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
 
     Returns
@@ -294,7 +291,7 @@ def questions_place(request: LabelRequest) -> Path | None:
 
 
 def write_outputs(
-    request: LabelRequest,
+    request: LabelOptions,
     result,
     source: Collection,
     target: Collection,
@@ -306,7 +303,7 @@ def write_outputs(
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     result
         Result of the run.
@@ -427,12 +424,12 @@ def find_column(docs: Collection, name: str, option: str = "--by") -> list:
     return table[name]
 
 
-def by_column(request: LabelRequest, target: Collection) -> tuple[str, list] | None:
+def by_column(request: LabelOptions, target: Collection) -> tuple[str, list] | None:
     """Return the column of ``--by``.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     target : Collection
         Labelled documents.
@@ -469,7 +466,7 @@ def label_record(options: dict[str, Any], inputs: list[dict], result: Any, setti
 
 
 def conclude(
-    request: LabelRequest,
+    request: LabelOptions,
     result,
     n_source: int,
     inputs: list[dict],
@@ -481,7 +478,7 @@ def conclude(
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     result
         Result of the run.
@@ -591,12 +588,12 @@ def _ask_line(saved: Any, n: int) -> str:
     return f"isthmus ask {shlex.quote(str(saved))} -n {n} -o {free_name('to_answer.csv')}"
 
 
-def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
+def describe_questions(request: LabelOptions, forecast: Any, n: int) -> str:
     """Return what to do with the documents to read, and what their answers should bring.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     forecast : Any
         Forecast of the answers' effect, or None.
@@ -619,7 +616,7 @@ def describe_questions(request: LabelRequest, forecast: Any, n: int) -> str:
 
 
 def finish(
-    request: LabelRequest,
+    request: LabelOptions,
     summary: dict[str, Any],
     record: dict[str, Any],
     written: list[str],
@@ -631,7 +628,7 @@ def finish(
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     summary : dict[str, Any]
         Figures of the outcome.
@@ -882,12 +879,12 @@ def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = ""
 # -- Files larger than memory, on one machine or a cluster
 
 
-def can_be_large(request: LabelRequest) -> bool:
+def can_be_large(request: LabelOptions) -> bool:
     """Return whether runs in blocks support the method.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
 
     Returns
@@ -900,12 +897,12 @@ def can_be_large(request: LabelRequest) -> bool:
     return request.method == "auto" or any(m.chunks and name == request.method for name, m in METHODS.items())
 
 
-def label_large(request: LabelRequest) -> None:
+def label_large(request: LabelOptions) -> None:
     """Label documents in blocks and write all outputs.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     """
     from isthmus.corpus.shards import find_shards, open_shard

@@ -9,7 +9,7 @@ import typer
 
 from isthmus._streams import emit, say
 from isthmus.cli.app import WholeLines
-from isthmus.cli.command import argument, flag
+from isthmus.cli.command import JobCommand, argument, flag
 from isthmus.cli.common import print_json
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ def register(program: typer.Typer) -> None:
     program.callback()(lambda: None)
 
 
-@app.command("list")
+@app.command("list", cls=JobCommand)
 def list_models(as_json: Annotated[bool, flag("--json", "Print JSON.")] = False) -> None:
     """List recommended sentence encoders: size, license, languages, source, and whether each is on this machine."""
     from isthmus.features.encoder_models import ENCODERS, encoder_folder, is_complete
@@ -52,7 +52,7 @@ def list_models(as_json: Annotated[bool, flag("--json", "Print JSON.")] = False)
         emit(f"    huggingface.co/{row['repo']} at {row['revision'][:12]}: {', '.join(row['files'])}")
 
 
-@app.command("get")
+@app.command("get", cls=JobCommand)
 def get_model(
     name: Annotated[str, argument("NAME", "A name of isthmus models list.")],
     output: Annotated[Path | None, flag("-o --output FOLDER", "Folder for the files; the cache if omitted.")] = None,

@@ -14,7 +14,7 @@ from isthmus._progress import spell_count
 from isthmus._streams import clear_line, rewrite_line, say, stop_if_asked
 from isthmus._utils import spell_time
 from isthmus.corpus import Collection
-from isthmus.request import LabelRequest
+from isthmus.options import LabelOptions
 
 _FILES = {"writing the report": (1.7, 0.05, 1.0, 0.09), "saving the model": (1.0, 0.1, 0.3, 0.0)}
 # Stages of each command and their seconds on one core: per run, per 1,000 documents, per million characters, and per
@@ -310,12 +310,12 @@ def seconds(size: Sequence[float], costs: Sequence[float]) -> float:
     return sum(number * cost for number, cost in zip(size, costs, strict=True))
 
 
-def plan_labelling(request: LabelRequest, *collections: Collection) -> list[tuple[str, float | None]]:
+def plan_labelling(request: LabelOptions, *collections: Collection) -> list[tuple[str, float | None]]:
     """Return the stages of labelling in memory.
 
     Parameters
     ----------
-    request : LabelRequest
+    request : LabelOptions
         Options of the command.
     *collections : Collection
         Documents of the run.
@@ -357,7 +357,7 @@ def plan_teaching(labelling: Any, *, report: Any, save: Any, labels_again: bool)
     source = Collection.from_texts(labelling.source_texts, list(labelling.source_labels))
     target = Collection.from_texts(labelling.texts)
     if labels_again:
-        request = LabelRequest(method=labelling.settings["method"], report=report, save=save)
+        request = LabelOptions(method=labelling.settings["method"], report=report, save=save)
         return plan_labelling(request, source, target)
     return plan_stages("teach", source, target, report=report, save=save)
 

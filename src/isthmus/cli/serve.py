@@ -16,9 +16,9 @@ def serve(
     folder: Folder = None,
     database: Database = None,
     host: Annotated[
-        str, flag("--host", "Address to listen on; an address that others can reach requires accounts.")
+        str, flag("--host ADDRESS", "Address to listen on; an address that others can reach requires accounts.")
     ] = "127.0.0.1",
-    port: Annotated[int, flag("--port", "The port.", min=1, max=65535)] = 8765,
+    port: Annotated[int, flag("--port N", "Port to listen on.", min=1, max=65535)] = 8765,
     accounts: Annotated[bool, flag("--accounts", "Require accounts on this machine as well.")] = False,
     https: Annotated[bool, flag("--https", "A proxy in front provides https.")] = False,
     names: Annotated[list[str] | None, flag("--name NAME", "A name of the server; may be repeated.")] = None,

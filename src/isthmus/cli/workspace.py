@@ -13,7 +13,7 @@ import typer
 from isthmus._streams import emit, say
 from isthmus._utils import import_optional, plural
 from isthmus.cli.app import WholeLines
-from isthmus.cli.command import argument, flag, shared
+from isthmus.cli.command import JobCommand, argument, flag, shared
 from isthmus.cli.common import print_json
 from isthmus.exceptions import DataError, UsageError
 
@@ -67,7 +67,7 @@ def register(app: typer.Typer) -> None:
         hand_over: "hand-over --to Kim",
     }
     for command, example in examples.items():
-        group.command(example.split()[0], epilog=f"Example: isthmus workspace {example}")(command)
+        group.command(example.split()[0], cls=JobCommand, epilog=f"Example: isthmus workspace {example}")(command)
     app.add_typer(group, name="workspace")
     # Without a callback, typer would run a single command directly.
     app.callback()(lambda: None)

@@ -171,7 +171,7 @@ def resolve_embedder(model: Any) -> Embedder:
         return FunctionEmbedder(model)
     if not isinstance(model, (str, os.PathLike)):
         raise UsageError(
-            f"embed is {model!r}; give 'static', 'minilm', 'use', the folder or name of a model, or a function.",
+            f"embed is {model!r}; give 'static', 'minilm', 'use', the folder or name of a model, a function or 'none'.",
             code="bad-parameter",
         )
     return _named(str(model))

@@ -21,10 +21,10 @@ from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.embeddings import STATIC
 from isthmus.features.tokens import readable, stem_words, surface_forms
 from isthmus.feedback.answers import propose_names
+from isthmus.options import in_flags
 from isthmus.report import figures
 from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
 from isthmus.report.listing import cap_note, excerpt, list_data, runner_up, tint
-from isthmus.request import in_flags
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread
 

@@ -13,7 +13,7 @@ import numpy as np
 from isthmus.clustering.alignment import name_clusters
 from isthmus.clustering.guided import CrossGuidedKMeans, chunk_rows
 from isthmus.corpus.formats import MANIFEST
-from isthmus.request import ClusterRequest
+from isthmus.options import ClusterOptions
 from isthmus.scale.chunks import Chunk, Job
 from isthmus.scale.methods import ChunkBlock, ChunkPasses, Columns
 from isthmus.scale.output import Output, assemble, write_json, write_part
@@ -55,7 +55,7 @@ class LargeClusters:
     files: list[dict] = field(default_factory=list)
 
 
-@takes_options(ClusterRequest)
+@takes_options(ClusterOptions)
 def cluster_files(
     sources: Files,
     target: Files,
@@ -103,13 +103,13 @@ def cluster_files(
     >>> sorted(result.names), result.sizes
     (['bike', 'staff'], [2, 2])
     """
-    request = block_request(ClusterRequest, output, spreadsheet_safe, options)
+    request = block_request(ClusterOptions, output, spreadsheet_safe, options)
     return cluster_in_blocks(request, sources, target, client=client, tls=tls)
 
 
-def cluster_in_blocks(request: ClusterRequest, sources: Files, target: Files, **where: Any) -> LargeClusters:
+def cluster_in_blocks(request: ClusterOptions, sources: Files, target: Files, **where: Any) -> LargeClusters:
     """:func:`cluster_files` of a request; ``where`` is handed to :func:`isthmus.scale.run.running`."""
-    with running(Run[ClusterRequest], request, sources, target, **where) as run:
+    with running(Run[ClusterOptions], request, sources, target, **where) as run:
         reading = run.look()
         run.survey([reading])
         passes: Any = ChunkPasses(run, run.view(reading))

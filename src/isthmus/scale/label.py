@@ -24,8 +24,8 @@ from isthmus.corpus.formats import MANIFEST
 from isthmus.corpus.tables import Rows
 from isthmus.features.blocks import add_tuples
 from isthmus.methods import METHODS, Options, get_method
+from isthmus.options import ADDED, LabelOptions
 from isthmus.pipeline import TransferPipeline
-from isthmus.request import ADDED, LabelRequest
 from isthmus.scale.chunks import Chunk, Job
 from isthmus.scale.methods import ChunkPasses, FittedMethod, read_opinions
 from isthmus.scale.output import Output, assemble, write_json, write_part
@@ -91,7 +91,7 @@ class LargeResult:
         )
 
 
-@takes_options(LabelRequest)
+@takes_options(LabelOptions)
 def label_files(
     sources: Files,
     target: Files,
@@ -157,11 +157,11 @@ def label_files(
     ...     print((place / "out.csv").read_text().splitlines()[1].split(",")[:2])
     ['polite staff', 'staff']
     """
-    request = block_request(LabelRequest, output, spreadsheet_safe, options)
+    request = block_request(LabelOptions, output, spreadsheet_safe, options)
     return label_in_blocks(request, sources, target, client=client, tls=tls, keep_work=keep_work)
 
 
-def label_in_blocks(request: LabelRequest, sources: Files, target: Files, **where: Any) -> LargeResult:
+def label_in_blocks(request: LabelOptions, sources: Files, target: Files, **where: Any) -> LargeResult:
     """:func:`label_files` of a request; ``where`` is handed to :func:`isthmus.scale.run.running`."""
     if request.method != "auto":
         get_method(request.method, chunks=True)
@@ -185,7 +185,7 @@ def _reading(pipeline: TransferPipeline, topic: Reading) -> Reading | None:
     return replace(topic, sentiment=sentiment, pairs=sentiment and topic.analyzer == "words")
 
 
-class LabelRun(Run[LabelRequest]):
+class LabelRun(Run[LabelOptions]):
     def __init__(self, *given: Any):
         super().__init__(*given)
         self.output = replace(self.output, add=self.request.add)

@@ -19,7 +19,7 @@ from isthmus.corpus.limits import given_limit
 from isthmus.corpus.shards import Block, choose_columns, cut_shard, find_shards, read_block
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.blocks import add_tuples
-from isthmus.request import BLOCK_ROWS, Request
+from isthmus.options import BLOCK_ROWS, JobOptions
 from isthmus.scale.chunks import Chunk, Facts, Job, by_shard, survey
 from isthmus.scale.output import Output, check_places, open_work
 from isthmus.scale.reading import Reading, choose_reading
@@ -29,14 +29,14 @@ from isthmus.scale.views import View, build_view, make_rows
 
 _HEAD_SHARDS, _HEAD_ROWS = 10, 300  # files, and rows of each, from which the language is identified
 Files = str | os.PathLike | Sequence[str | os.PathLike]
-Asked = TypeVar("Asked", bound=Request)
+Asked = TypeVar("Asked", bound=JobOptions)
 AnyRun = TypeVar("AnyRun", bound="Run[Any]")
 
 
 @contextmanager
 def running(
     kind: type[AnyRun],
-    request: Request,
+    request: JobOptions,
     sources: Files,
     target: Files,
     *,
@@ -50,7 +50,7 @@ def running(
     ----------
     kind : type
         Class of the run.
-    request : Request
+    request : JobOptions
     sources, target : path or sequence of paths
     client, tls, keep_work
         As for :func:`isthmus.scale.label_files`.

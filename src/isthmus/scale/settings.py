@@ -11,25 +11,25 @@ from typing import Any, TypeVar
 
 from isthmus import __version__
 from isthmus.exceptions import DataError, UsageError
-from isthmus.request import Option, Request
+from isthmus.options import JobOptions, Option
 from isthmus.scale.engine import DaskEngine, LocalEngine, connect, local_cluster
 from isthmus.scale.processes import ProcessEngine
 
 PARALLEL_BYTES = 32 * 2**20  # bytes of input below which one process ends before a second one has started
 Function = TypeVar("Function", bound=Callable[..., Any])
-Kind = TypeVar("Kind", bound=Request)
+Kind = TypeVar("Kind", bound=JobOptions)
 Paths = Mapping[str, list[str]]  # of "source" and "target"
 
 
 # -- the options of the functions --------------------------------------------------------------------------------------
 
 
-def block_options(kind: type[Request]) -> list[Option]:
+def block_options(kind: type[JobOptions]) -> list[Option]:
     """Return the options of a request that a run in chunks supports."""
     return [spec for spec in kind.options().values() if spec.blocks and not spec.command_only]
 
 
-def takes_options(kind: type[Request]) -> Callable[[Function], Function]:
+def takes_options(kind: type[JobOptions]) -> Callable[[Function], Function]:
     """Add the options of a request to the signature and the docstring of a function that takes ``**options``."""
 
     def show(function: Function) -> Function:
@@ -67,7 +67,7 @@ def block_request(kind: type[Kind], output: str | os.PathLike, spreadsheet_safe:
     return kind.build({**options, "output": os.fspath(output), "exact": not spreadsheet_safe})
 
 
-def make_plan(request: Request, paths: Paths) -> dict[str, Any]:
+def make_plan(request: JobOptions, paths: Paths) -> dict[str, Any]:
     """Return what distinguishes runs: options, version, and names, sizes and times of the inputs."""
     files: dict[str, list] = {}
     for side, names in paths.items():
@@ -84,7 +84,7 @@ def make_plan(request: Request, paths: Paths) -> dict[str, Any]:
 
 
 def start_engine(
-    request: Request, work: Path, paths: Paths, *, client: Any = None, tls: Mapping[str, str] | None = None
+    request: JobOptions, work: Path, paths: Paths, *, client: Any = None, tls: Mapping[str, str] | None = None
 ) -> LocalEngine:
     """Start the engine of a run; ``client`` and ``tls`` are those of :func:`isthmus.scale.label_files`."""
     workers = request.workers

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from isthmus.corpus.limits import unpacking_at_most
 from isthmus.feedback.tables import read_votes
-from isthmus.request import LabelRequest, Option
+from isthmus.options import LabelOptions, Option
 from isthmus.workbench import service
 from isthmus.workbench.context import BenchNow, Owner, Person, Reviewer, Viewer, WorkspaceOwner, get_bench
 from isthmus.workbench.service import answer_sample, find_check, find_collection, find_run
@@ -169,7 +169,7 @@ def _field(spec: Option) -> Any:
     return (Annotated[spec.kind, limits], spec.start)
 
 
-RunOptions: Any = create_model("RunOptions", __base__=Body, **{spec.key: _field(spec) for spec in LabelRequest.form()})
+RunOptions: Any = create_model("RunOptions", __base__=Body, **{spec.key: _field(spec) for spec in LabelOptions.form()})
 
 
 class RunBody(RunOptions):

@@ -14,7 +14,7 @@ from isthmus.choose import draw_sample, sample_size
 from isthmus.choose.checking import check_sample
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import PICKED, RANDOM
-from isthmus.request import ERROR_BUDGET
+from isthmus.options import ERROR_BUDGET
 from isthmus.workspace.answers import add_answer, add_batch, check_threshold, check_token, find_answer
 from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
 from isthmus.workspace.database import in_blocks, new_id, utc_now

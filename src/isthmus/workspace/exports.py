@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from isthmus.corpus import with_columns, write_records, write_rows
 from isthmus.corpus.sheets import Layout
 from isthmus.exceptions import DataError, UsageError
-from isthmus.request import ADDED
+from isthmus.options import ADDED
 from isthmus.workspace.collections import Collections
 from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event
 from isthmus.workspace.database import new_id

@@ -16,7 +16,7 @@ from isthmus.choose.forecast import AnswerForecast, forecast_answers
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.methods import METHODS, get_method
-from isthmus.request import ERROR_BUDGET, LabelRequest
+from isthmus.options import ERROR_BUDGET, LabelOptions
 from isthmus.workspace.collections import hand_snapshot
 from isthmus.workspace.context import (
     add_row,
@@ -59,7 +59,7 @@ ORDERS = ("position", "confidence")
 # Most documents that a forecast considers.
 _MOST_READ = 2_000
 _DEFAULTS: dict[str, Any] = {
-    **{spec.key: spec.start for spec in LabelRequest.form()},
+    **{spec.key: spec.start for spec in LabelOptions.form()},
     "sources": None,  # ids; if None, all that are ready
     "target": None,  # id; if None, the latest that is ready
     "extras": None,  # ids; if None, all that are ready
@@ -82,7 +82,7 @@ class Runs(LabelledPart):
         project : str
             Id of the project.
         parameters : Mapping[str, Any], optional
-            Options of :class:`isthmus.request.LabelRequest`, and ``sources``, ``target`` and ``extras`` (ids of
+            Options of :class:`isthmus.options.LabelOptions`, and ``sources``, ``target`` and ``extras`` (ids of
             collections; if omitted all sources, the latest target and all extras), ``use_answers``, ``use_words``, and
             ``vectors`` (False to use none).
         by : str
@@ -532,7 +532,7 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(settings["language"], str):
         raise UsageError("language must be a text, such as 'de'.")
     # Building the request checks the values of its fields.
-    LabelRequest.build({spec.key: settings[spec.key] for spec in LabelRequest.form()})
+    LabelOptions.build({spec.key: settings[spec.key] for spec in LabelOptions.form()})
     resolve_language(settings["language"])
     check_typed(settings["method"], settings["parameters"])
     if settings["classes"]:

@@ -12,8 +12,8 @@ from fastapi import APIRouter, Depends, Form, HTTPException, Request, Response
 from isthmus._utils import spell_time
 from isthmus.exceptions import IsthmusError
 from isthmus.methods import METHODS
+from isthmus.options import LabelOptions
 from isthmus.report.diagnosis import diagnosis_facts
-from isthmus.request import LabelRequest
 from isthmus.workbench import api
 from isthmus.workbench.context import Access, Field, Owner, Reviewer, Viewer, go_to, wants_part
 from isthmus.workbench.pages import (
@@ -56,7 +56,7 @@ def runs(access: Viewer):
         targets=by_kind["target"][::-1],
         extras=by_kind["extra"],
         methods=[{"name": recipe.name, "about": recipe.summary} for recipe in METHODS.values()],
-        options=[spec for spec in LabelRequest.form() if spec.name != "method"],
+        options=[spec for spec in LabelOptions.form() if spec.name != "method"],
         answers=answer_count(access),
         words=len(workspace.words.list(access.project.id)),
     )
@@ -76,7 +76,7 @@ async def read_options(request: Request) -> dict[str, Any]:
         Values by option, without empty ones.
     """
     form = await request.form()
-    sent = {spec.key: (spec, form.get(spec.key)) for spec in LabelRequest.form()}
+    sent = {spec.key: (spec, form.get(spec.key)) for spec in LabelOptions.form()}
     return {key: spec.read(text) for key, (spec, text) in sent.items() if isinstance(text, str) and text.strip()}
 
 

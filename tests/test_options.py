@@ -1,7 +1,9 @@
-"""Every option once: what a request knows, refuses and writes down, and that nobody spells an option out again."""
+"""Every option once: what a job knows, refuses and writes down, and that nobody spells an option out again."""
 
 import ast
 import inspect
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,22 +12,26 @@ from typer.main import get_command
 import isthmus
 from isthmus.cli.app import make_app
 from isthmus.exceptions import UsageError
-from isthmus.request import GROUPS, ClusterRequest, LabelRequest
+from isthmus.options import FILES, GROUPS, LEARNING, ClusterOptions, LabelOptions
 from isthmus.scale import cluster_files, label_files
 
 ROOT = Path(__file__).resolve().parents[1]
 # Functions whose signature is the public contract; they hand what they get to a request or an estimator. The job of
 # api/steps.py holds what was read by them: texts, vectors, words and classes.
-OWN_SIGNATURE = {"request.py", "api/label.py", "api/steps.py", "api/cluster.py"}
-SPECS = [spec for kind in (LabelRequest, ClusterRequest) for spec in kind.options().values()]
+OWN_SIGNATURE = {"options.py", "api/label.py", "api/steps.py", "api/cluster.py"}
+SPECS = [spec for kind in (LabelOptions, ClusterOptions) for spec in kind.options().values()]
 # How files and texts are read is a matter of readers and vectorisers too.
-NAMES = {name for spec in SPECS if spec.group not in ("texts", "files") for name in (spec.name, spec.key)}
+NAMES = {name for spec in SPECS if spec.group != FILES and not spec.reading for name in (spec.name, spec.key)}
 
 
-@pytest.mark.parametrize(("kind", "command"), [(LabelRequest, "label"), (ClusterRequest, "cluster")])
-def test_the_command_has_the_options_of_the_request_and_no_others(kind, command):
+@pytest.mark.parametrize(("kind", "command"), [(LabelOptions, "label"), (ClusterOptions, "cluster")])
+def test_the_command_has_the_options_of_the_dataclass_and_no_others(kind, command):
     found = get_command(make_app()).commands[command]
-    flags = {name: (tuple(part.opts), part.default) for part in found.params if (name := part.name) != "files"}
+    flags = {
+        name: (tuple(part.opts), part.default)
+        for part in found.params
+        if (name := part.name) not in ("files", "help_all")
+    }
     wanted = {
         name: (spec.flags, None if spec.many else spec.default) for name, spec in kind.options().items() if spec.flags
     }
@@ -34,8 +40,8 @@ def test_the_command_has_the_options_of_the_request_and_no_others(kind, command)
     }
 
 
-@pytest.mark.parametrize(("kind", "function"), [(LabelRequest, label_files), (ClusterRequest, cluster_files)])
-def test_functions_that_read_in_blocks_show_the_options_of_the_request(kind, function):
+@pytest.mark.parametrize(("kind", "function"), [(LabelOptions, label_files), (ClusterOptions, cluster_files)])
+def test_functions_that_read_in_blocks_show_the_options_of_the_dataclass(kind, function):
     text, shown = inspect.getdoc(function), inspect.signature(function).parameters
     own = {"sources", "target", "output", "client", "tls", "spreadsheet_safe", "keep_work"}
     wanted = {spec.key: spec for spec in kind.options().values() if spec.blocks and not spec.command_only}
@@ -50,7 +56,7 @@ def test_functions_that_read_in_blocks_show_the_options_of_the_request(kind, fun
             function("s.csv", "t.csv", "o.csv", **{name: True})
 
 
-@pytest.mark.parametrize(("kind", "function"), [(LabelRequest, isthmus.label), (ClusterRequest, isthmus.cluster)])
+@pytest.mark.parametrize(("kind", "function"), [(LabelOptions, isthmus.label), (ClusterOptions, isthmus.cluster)])
 def test_python_and_the_command_do_the_same_where_nothing_is_said(kind, function):
     usual = {
         spec.key: (None if spec.many else spec.default) if spec.usual is None else spec.usual
@@ -62,16 +68,58 @@ def test_python_and_the_command_do_the_same_where_nothing_is_said(kind, function
         assert shown[name] == usual[name], name
 
 
+def test_the_signature_of_label_has_every_option_that_is_not_about_files():
+    """Files, outputs and blocks have no meaning for texts in memory; these options have another form in Python."""
+    other_form = {
+        "words": "word_labels",
+        "extra": "extra_texts",
+        "target_label": "target_labels",
+        "class_table": "classes",
+    }
+    other_form |= {"labeller": "method", "answers": "target_labels"}
+    shown = set(inspect.signature(isthmus.label).parameters)
+    wanted = {
+        other_form.get(spec.name, spec.key) for spec in LabelOptions.options().values() if spec.group == LEARNING
+    } | {"target_labels", "text", "label", "id"}
+    texts = {"source_texts", "source_labels", "target_texts", "source_domain"}
+    assert wanted - {"text", "label", "id"} == shown - texts - {"text", "label", "id"}
+
+
+@pytest.mark.parametrize("given", [{"embed": "none"}, {"embed": False}, {"word_labels": "none", "embed": "none"}])
+def test_python_takes_the_words_of_the_command(given):
+    source, labels = ["kind staff", "great bike", "polite staff", "fast bike"], ["staff", "product"] * 2
+    result = isthmus.label(source, labels, ["rude staff", "slow bike"], method="nbc", **given)
+    assert result.labels.tolist() == ["staff", "product"]
+
+
+def screen(*arguments: str) -> str:
+    found = subprocess.run([sys.executable, "-m", "isthmus", *arguments], capture_output=True, text=True, check=True)
+    return found.stdout
+
+
+@pytest.mark.parametrize("command", ["label", "cluster"])
+def test_the_first_screen_shows_ten_options_and_help_all_shows_every_one(command):
+    kind = LabelOptions if command == "label" else ClusterOptions
+    flags = {spec.shown: spec.first for spec in kind.options().values() if spec.flags}
+    first, every = screen(command, "--help"), screen(command, "--help-all")
+    assert sum(flags.values()) == 10
+    for flag, shown in flags.items():
+        assert (f"{flag} " in first.partition("Files:")[2]) == shown, flag
+        assert f"{flag} " in every.partition("Files:")[2], flag
+    places = [every.index(f"\n{group}:") for group in GROUPS]
+    assert places == sorted(places)
+
+
 def test_groups_stand_in_the_order_of_help_texts():
-    places = [GROUPS.index(spec.group) for spec in LabelRequest.options().values()]
+    places = [GROUPS.index(spec.group) for spec in LabelOptions.options().values()]
     assert places == sorted(places)
 
 
 def test_python_names_are_read_and_unknown_ones_are_refused_with_a_suggestion():
-    request = LabelRequest.build({"random_state": 3, "text": "comment", "extra": ["a.csv", "b.csv"]})
+    request = LabelOptions.build({"random_state": 3, "text": "comment", "extra": ["a.csv", "b.csv"]})
     assert (request.seed, request.text, request.extra) == (3, ("comment",), ("a.csv", "b.csv"))
     with pytest.raises(UsageError, match=r"no option .metod.; did you mean method"):
-        LabelRequest.build({"metod": "nbc"})
+        LabelOptions.build({"metod": "nbc"})
 
 
 @pytest.mark.parametrize(
@@ -88,25 +136,25 @@ def test_python_names_are_read_and_unknown_ones_are_refused_with_a_suggestion():
 )
 def test_values_outside_the_table_are_refused(given, sentence):
     with pytest.raises(UsageError) as caught:
-        LabelRequest(**given).check()
+        LabelOptions(**given).check()
     assert str(caught.value).startswith(sentence), f"expected {sentence!r}, found {str(caught.value)!r}"
     assert caught.value.code == "bad-parameter"
 
 
 def test_limits_themselves_are_allowed():
-    LabelRequest(error_budget=0, seed=2**32 - 1, block_rows=1).check()
-    LabelRequest(error_budget=1, seed=0).check()
+    LabelOptions(error_budget=0, seed=2**32 - 1, block_rows=1).check()
+    LabelOptions(error_budget=1, seed=0).check()
 
 
 def test_what_a_saved_model_cannot_do_is_refused_by_name():
     with pytest.raises(UsageError, match="leave out --method, --seed"):
-        LabelRequest(method="nbc", seed=3, model=Path("m"), error_budget=0.2).refuse_given("x", can="model")
-    LabelRequest(model=Path("m"), text=("a",), report=Path("r"), vectors="v").refuse_given("x", can="model")
+        LabelOptions(method="nbc", seed=3, model=Path("m"), error_budget=0.2).refuse_given("x", can="model")
+    LabelOptions(model=Path("m"), text=("a",), report=Path("r"), vectors="v").refuse_given("x", can="model")
 
 
 def test_the_record_holds_what_was_given_as_plain_values():
     files = ("a.csv", "b.csv", "c.csv")
-    record = LabelRequest(files=files, text=("comment",), extra=(Path("x"), Path("y")), quiet=True).for_record()
+    record = LabelOptions(files=files, text=("comment",), extra=(Path("x"), Path("y")), quiet=True).for_record()
     assert record["source"] == ["a.csv", "b.csv"]
     assert record["target"] == "c.csv"
     assert record["text"] == "comment"
@@ -135,10 +183,10 @@ def test_flags_are_found_however_they_are_written(text):
 
 
 def test_no_help_sentence_of_an_option_stands_a_second_time():
-    sentences = {spec.help for kind in (LabelRequest, ClusterRequest) for spec in kind.options().values()}
+    sentences = {spec.help for kind in (LabelOptions, ClusterOptions) for spec in kind.options().values()}
     repeated = []
     for path in sorted((ROOT / "src").rglob("*.py")):
-        if path.name == "request.py":
+        if path.name == "options.py":
             continue
         text = path.read_text(encoding="utf-8")
         repeated += [(path.name, sentence) for sentence in sentences if f'"{sentence}"' in text]
@@ -209,17 +257,17 @@ def test_requests_are_handed_on_whole():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if any(len(options_by_name(node)) >= 3 for node in ast.walk(tree)):
             found.add(path.relative_to(ROOT / "src/isthmus").as_posix())
-    assert found == {"request.py", "cli/cluster.py"}, "the table itself, and what may stand beside --within"
+    assert found == {"options.py", "cli/cluster.py"}, "the table itself, and what may stand beside --within"
 
 
 def test_an_option_without_a_value_and_one_that_is_like_no_other():
-    assert LabelRequest.build({"text": None, "extra": "a.csv"}).text is None
-    assert LabelRequest.build({"extra": "a.csv"}).extra == ("a.csv",), "one text is one value"
+    assert LabelOptions.build({"text": None, "extra": "a.csv"}).text is None
+    assert LabelOptions.build({"extra": "a.csv"}).extra == ("a.csv",), "one text is one value"
     with pytest.raises(UsageError, match=r"no option 'zzzzzz'; it has files, text, label, "):
-        LabelRequest.build({"zzzzzz": 1})
-    LabelRequest(error_budget=None, block_rows=None).check()
+        LabelOptions.build({"zzzzzz": 1})
+    LabelOptions(error_budget=None, block_rows=None).check()
     with pytest.raises(UsageError, match=r"--seed 1\.0; give a whole number"):
-        LabelRequest(seed=1.0).check()
+        LabelOptions(seed=1.0).check()
     with pytest.raises(UsageError, match="sample 49; give a whole number from 50"):
-        LabelRequest(sample=49).check()
-    LabelRequest(sample=50).check()
+        LabelOptions(sample=49).check()
+    LabelOptions(sample=50).check()

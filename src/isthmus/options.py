@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from itertools import takewhile
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self, Union, get_args, get_origin, get_type_hints
@@ -18,7 +17,7 @@ from isthmus.exceptions import UsageError
 
 ANALYZERS = ("auto", "words", "bigrams", "trigrams", "chars")
 ENGINES = ("local", "dask", "memory")
-GROUPS = ("files", "learn", "texts", "write", "blocks", "talk")  # of options, in the order of help texts
+FILES, LEARNING, OUTPUT, LARGE = GROUPS = ("Files", "Learning", "Output", "Large files")  # sections of help texts
 LARGEST_SEED = 2**32 - 1  # the largest seed that numpy accepts
 BLOCK_ROWS = 50_000  # rows per block of a large file
 BUDGET_OF = "finished file"  # the labels among which an error budget counts wrong ones
@@ -26,25 +25,27 @@ ERROR_BUDGET = 0.1  # accepted share of wrong labels in the finished file, after
 # Columns that labelling adds to the target's table.
 ADDED = ("label", "confidence", "needs_review", "novel_group", "review_reason")
 SAMPLE = 3_000  # documents per collection for evidence, expected accuracy and calibration
+NONE = "none"  # value of an option that is switched off, in Python and on the command line
 
 
 @dataclass(frozen=True)
 class Option:
     """Describe one option of a job."""
 
-    name: str  # the field of the request
+    name: str  # the field of the dataclass
     kind: type  # type of a single value
     many: bool  # whether it takes several values
     optional: bool  # whether None is allowed
     default: Any
-    help: str  # help text
-    group: str  # section of help texts
-    flags: tuple[str, ...] = ()  # names on the command line; empty if only Python accepts the option
-    metavar: str | None = None  # placeholder of the value in help texts
+    group: str  # section of help texts, one of ``GROUPS``
+    help: str  # first the effect of the option, then its values
+    typed: str = ""  # flags and placeholder on the command line; empty if only Python accepts the option
+    first: bool = False  # whether the first screen of the help shows it
     choices: tuple[str, ...] = ()  # allowed values, if they are a fixed list
     low: float | None = None  # smallest allowed number
     high: float | None = None  # largest allowed number
     python: str = ""  # name in Python functions, if it differs from ``name``
+    reading: bool = False  # whether vectorisers take it
     command_only: bool = False  # whether Python has no such option, or has it in another form
     blocks: bool = True  # whether a run in blocks supports it
     model: bool = True  # whether labelling later texts with a saved model supports it
@@ -52,6 +53,11 @@ class Option:
     form: str = ""  # title in the workbench's form; '' if the form does not show the option
     percent: bool = False  # whether the form shows the share in percent
     outcome: bool = True  # whether the output depends on it; a stopped run continues only with the same value
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Names on the command line."""
+        return tuple(word for word in self.typed.split() if word.startswith("-"))
 
     @property
     def start(self) -> Any:
@@ -123,26 +129,22 @@ class Option:
         """
         if value is None and self.optional:
             return
-        values = value if self.many else (value,)
-        unknown = [part for part in values if self.choices and part not in self.choices]
-        if unknown:
-            raise UsageError(f"{name} {unknown[0]!r}; use one of {', '.join(self.choices)}.")
-        if self.kind in (int, float) and (self.low is not None or self.high is not None):
-            for part in values:
-                self._check_number(part, name)
-
-    def _check_number(self, value: Any, name: str) -> None:
-        whole = self.kind is int
-        is_number = isinstance(value, Integral if whole else Real) and not isinstance(value, bool)
-        if is_number and (self.low is None or value >= self.low) and (self.high is None or value <= self.high):
-            return
-        what = "whole number" if whole else "number"
-        limits = f"from {self.low}" if self.high is None else f"between {self.low} and {self.high}"
-        raise UsageError(f"{name} {value!s:.40}; give a {what} {limits}.")
+        for part in value if self.many else (value,):
+            if self.choices and part not in self.choices:
+                raise UsageError(f"{name} {part!r}; use one of {', '.join(self.choices)}.")
+            if self.low is None:
+                continue
+            # True is a whole number for Python, but no sensible value.
+            whole = self.kind is int
+            is_number = isinstance(part, Integral if whole else Real) and not isinstance(part, bool)
+            if not is_number or part < self.low or (self.high is not None and part > self.high):
+                what = "whole number" if whole else "number"
+                limits = f"from {self.low}" if self.high is None else f"between {self.low} and {self.high}"
+                raise UsageError(f"{name} {part!s:.40}; give a {what} {limits}.")
 
 
 def option(group: str, default: Any, help: str, typed: str = "", *, memory: bool = False, **more: Any) -> Any:
-    """Return a dataclass field of a request with all properties of the option.
+    """Return a dataclass field with all properties of an option.
 
     Parameters
     ----------
@@ -151,7 +153,7 @@ def option(group: str, default: Any, help: str, typed: str = "", *, memory: bool
     default : object
         Default value.
     help : str
-        Help text.
+        Help text: first the effect of the option, then its values.
     typed : str
         Flags and placeholder on the command line, such as "-o --output OUT"; "" if only Python has the option.
     memory : bool
@@ -163,118 +165,123 @@ def option(group: str, default: Any, help: str, typed: str = "", *, memory: bool
     -------
     dataclasses.Field
     """
-    usual = _OF_GROUP.get(group, {}) | ({"blocks": False, "model": False} if memory else {})
-    flags, metavar = split_flags(typed)
-    known = {"help": help, "group": group, "flags": flags, "metavar": metavar}
-    return dataclasses.field(default=default, metadata=known | usual | more)
-
-
-def split_flags(typed: str) -> tuple[tuple[str, ...], str | None]:
-    """Return the flags of an option and the placeholder of its value.
-
-    Parameters
-    ----------
-    typed : str
-        As for :func:`option`.
-
-    Returns
-    -------
-    flags : tuple of str
-    metavar : str or None
-
-    Examples
-    --------
-    >>> split_flags("-o --output OUT"), split_flags("--force")
-    ((('-o', '--output'), 'OUT'), (('--force',), None))
-    """
-    words = typed.split()
-    flags = tuple(takewhile(lambda word: word.startswith("-"), words))
-    return flags, " ".join(words[len(flags) :]) or None
-
-
-# Properties that the options of a group share; an option may override them.
-_OF_GROUP = {
-    "write": {"outcome": False},
-    "talk": {"outcome": False},
-    "texts": {"model": False},
-    "blocks": {"model": False, "outcome": False},
-}
+    known: dict[str, Any] = {"group": group, "help": help, "typed": typed, "outcome": group not in (OUTPUT, LARGE)}
+    if memory:
+        known |= {"blocks": False, "model": False}
+    if group == LARGE or more.get("reading"):
+        known["model"] = False
+    return dataclasses.field(default=default, metadata=known | more)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Request:
-    """Hold the options that both jobs share: columns, reading of texts, outputs and blocks."""
+class JobOptions:
+    """Hold the options that both jobs share: columns, reading of texts, outputs and large files."""
 
     files: tuple[str, ...] = option(
-        "files", (), "Documents to learn from, then the documents to work on.", outcome=False, command_only=True
+        FILES, (), "Documents to learn from, then the documents to work on.", outcome=False, command_only=True
     )
     text: tuple[str, ...] | None = option(
-        "files", None, "Text column; several are joined. Guessed if omitted.", "--text COL"
+        FILES, None, "Column with the text, guessed if omitted; repeat it to join several.", "--text COL", first=True
     )
     label: str | None = option(
-        "files", None, "Label column of the source; guessed if omitted.", "--label COL", model=False
+        FILES,
+        None,
+        "Column with the labels of SOURCE, guessed if omitted.",
+        "--label COL",
+        model=False,
+        first=True,
     )
     target_text: tuple[str, ...] | None = option(
-        "files", None, "Text column of the target, if it differs.", "--target-text COL"
+        FILES, None, "Column with the text of TARGET, if it has another name than in SOURCE.", "--target-text COL"
     )
     seed: int | None = option(
-        "texts", 0, "Same seed, same answer.", "--seed", low=0, high=LARGEST_SEED, python="random_state", form="Seed"
+        LEARNING,
+        0,
+        "Start of the random numbers: the same seed gives the same result.",
+        "--seed N",
+        low=0,
+        high=LARGEST_SEED,
+        python="random_state",
+        form="Seed",
+        reading=True,
     )
-    analyzer: str = option("texts", "auto", "auto, words, bigrams, trigrams or chars.", "--analyzer", choices=ANALYZERS)
-    min_df: int | str = option("texts", "auto", "Fewest documents that a term must occur in.", blocks=False)
-    language: str = option(
-        "texts",
+    analyzer: str = option(
+        LEARNING,
         "auto",
-        "Language of the texts, such as German or de; identified if omitted.",
-        "--language",
+        "Features to extract from the texts: auto, words, bigrams, trigrams or chars.",
+        "--analyzer KIND",
+        choices=ANALYZERS,
+        reading=True,
+    )
+    min_df: int | str = option(
+        LEARNING, "auto", "Fewest documents that a term must occur in.", blocks=False, reading=True
+    )
+    language: str = option(
+        LEARNING,
+        "auto",
+        "Language of the texts, identified if omitted: a name or a code, such as German or de.",
+        "--language NAME",
         form="Language",
+        reading=True,
     )
     output: str = option(
-        "write", "-", "Where to write the target with its results; - is stdout.", "-o --output OUT", command_only=True
+        OUTPUT,
+        "-",
+        "Write TARGET with its results to this file; - is stdout.",
+        "-o --output OUT",
+        command_only=True,
+        first=True,
     )
-    report: Path | None = option("write", None, "Write a report page.", "--report HTML", blocks=False)
+    report: Path | None = option(
+        OUTPUT,
+        None,
+        "Write a page with figures, examples and the next step.",
+        "--report HTML",
+        blocks=False,
+        first=True,
+    )
     save: Path | None = option(
-        "write", None, "Save the model with its texts and what was found.", "--save FILE", memory=True
+        OUTPUT,
+        None,
+        "Save the result, to ask, teach and check later and to label later texts.",
+        "--save FILE",
+        memory=True,
+        first=True,
     )
     engine: str | None = option(
-        "blocks",
+        LARGE,
         None,
-        "Read the files in blocks, on this machine (local) or on a cluster (dask).",
-        "--engine",
+        "Read the files in blocks: on this machine (local), on a cluster (dask) or in one process (memory).",
+        "--engine NAME",
         choices=ENGINES,
     )
     workers: int | None = option(
-        "blocks", None, "Processes that work on blocks; the number of cores if omitted.", "--workers N", low=1
+        LARGE, None, "Processes that work on blocks; the number of cores if omitted.", "--workers N", low=1
     )
-    scheduler: str | None = option("blocks", None, "Address of a running dask scheduler.", "--scheduler ADDRESS")
+    scheduler: str | None = option(LARGE, None, "Work on the dask cluster with this address.", "--scheduler ADDRESS")
     tls: tuple[str, ...] = option(
-        "blocks", (), "For --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE", command_only=True
-    )
+        LARGE, (), "Encrypt the connection to --scheduler: ca, cert or key; repeatable.", "--tls NAME=FILE",
+        command_only=True,
+    )  # fmt: skip
     memory_limit: str | None = option(
-        "blocks", None, "With --engine dask: memory of each process, such as 2GB.", "--memory-limit SIZE"
+        LARGE, None, "Memory of each process of --engine dask, such as 2GB.", "--memory-limit SIZE"
     )
     block_rows: int | None = option(
-        "blocks",
-        None,
-        f"Rows to read at a time ({BLOCK_ROWS}).",
-        "--block-rows N",
-        low=1,
-        outcome=True,
-        usual=BLOCK_ROWS,
+        LARGE, None, f"Rows to read at a time ({BLOCK_ROWS}).", "--block-rows N", low=1, outcome=True, usual=BLOCK_ROWS
     )
-    sample: int = option("blocks", SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True)
-    resume: bool = option("blocks", False, "Continue a run in blocks that was stopped.", "--resume")
+    sample: int = option(LARGE, SAMPLE, "Documents of each side that the evidence rests on.", low=50, outcome=True)
+    resume: bool = option(LARGE, False, "Continue a run in blocks that was stopped.", "--resume")
     exact: bool = option(
-        "write",
+        OUTPUT,
         False,
-        "In csv and tsv, write texts byte for byte, even those like =1+1.",
+        "Write texts of csv and tsv byte for byte, even those that a spreadsheet would run, like =1+1.",
         "--exact",
         outcome=True,
         command_only=True,
     )
-    as_json: bool = option("talk", False, "Print a summary as JSON on stdout.", "--json", command_only=True)
-    force: bool = option("talk", False, "Replace outputs that exist.", "--force")
-    quiet: bool = option("talk", False, "Hide progress and notes.", "--quiet", command_only=True)
+    as_json: bool = option(OUTPUT, False, "Print a summary as JSON on stdout.", "--json", command_only=True)
+    force: bool = option(OUTPUT, False, "Replace outputs that exist.", "--force", first=True)
+    quiet: bool = option(OUTPUT, False, "Hide progress and notes.", "--quiet", command_only=True)
 
     @property
     def target(self) -> str:
@@ -282,6 +289,7 @@ class Request:
         return self.files[-1]
 
     @classmethod
+    @cache
     def options(cls) -> dict[str, Option]:
         """Return every option by its field name, in the order of help texts.
 
@@ -289,8 +297,14 @@ class Request:
         -------
         dict of str to Option
         """
-        kind: Any = cls
-        return _options(kind)
+        hints, found = get_type_hints(cls), []
+        for field in dataclasses.fields(cls):  # ``Path | None`` and ``tuple[str, ...]`` become type and properties
+            hint = hints[field.name]
+            parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+            many = get_origin(parts[0]) is tuple
+            kind = get_args(parts[0])[0] if many else parts[0]
+            found.append(Option(field.name, kind, many, type(None) in parts, field.default, **field.metadata))
+        return {spec.name: spec for spec in sorted(found, key=lambda spec: (GROUPS.index(spec.group), spec.reading))}
 
     @classmethod
     def form(cls) -> list[Option]:
@@ -304,7 +318,7 @@ class Request:
 
     @classmethod
     def build(cls, given: Mapping[str, Any]) -> Self:
-        """Create a request from options with their Python names.
+        """Create the options of a job from values with their Python names.
 
         Parameters
         ----------
@@ -313,7 +327,7 @@ class Request:
 
         Returns
         -------
-        Request
+        JobOptions
 
         Raises
         ------
@@ -358,8 +372,7 @@ class Request:
         -------
         dict of str to object
         """
-        specs = self.options().items()
-        return {spec.python or name: getattr(self, name) for name, spec in specs if spec.group == "texts"}
+        return {spec.key: getattr(self, name) for name, spec in self.options().items() if spec.reading}
 
     def deciding(self) -> dict[str, Any]:
         """Return the options that the output of a run in blocks depends on, with their Python names.
@@ -442,145 +455,142 @@ def as_plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-@cache
-def _options(cls: type[Request]) -> dict[str, Option]:
-    hints = get_type_hints(cls)
-    found = {}
-    for part in dataclasses.fields(cls):
-        kind, optional, many = _read_type(hints[part.name])
-        found[part.name] = Option(part.name, kind, many, optional, part.default, **part.metadata)
-    return dict(sorted(found.items(), key=lambda item: GROUPS.index(item[1].group)))
-
-
-def _read_type(hint: Any) -> tuple[type, bool, bool]:
-    """Return the type of a single value, whether None is allowed, and whether there may be several values."""
-    parts = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-    optional = type(None) in parts
-    first = next(part for part in parts if part is not type(None))
-    many = get_origin(first) is tuple
-    return (get_args(first)[0] if many else first), optional, many
-
-
 @dataclass(frozen=True, kw_only=True)
-class LabelRequest(Request):
+class LabelOptions(JobOptions):
     """Hold the options of a labelling job."""
 
-    id: str | None = option("files", None, "Id column of the target; guessed if omitted.", "--id COL", blocks=False)
+    id: str | None = option(FILES, None, "Column with the ids of TARGET, guessed if omitted.", "--id COL", blocks=False)
     sheet: str | None = option(
-        "files", None, "Sheet of a workbook, by name or number; the first if omitted.", "--sheet NAME", blocks=False
+        FILES, None, "Sheet of a workbook, by name or number; the first if omitted.", "--sheet NAME", blocks=False
     )
     read: int | None = option(
-        "write",
+        OUTPUT,
         None,
-        "You can read N documents: writes which next to OUT, and says what your answers should bring.",
+        "Write the N documents that are most worth reading next to OUT, and forecast the effect of your answers.",
         "--read N",
         memory=True,
         low=1,
     )
     answers: Path | None = option(
-        "files", None, "Answers of a person: columns id (or document), true_label.", "--answers FILE", memory=True
+        FILES,
+        None,
+        "Learn from answers of a person: a table with the columns id (or document) and true_label.",
+        "--answers FILE",
+        memory=True,
+        first=True,
     )
     target_label: str | None = option(
-        "files", None, "Column of TARGET with labels that people gave.", "--target-label COL", memory=True
+        FILES, None, "Learn from labels that people gave in this column of TARGET.", "--target-label COL", memory=True
     )
     trust_machine_labels: bool = option(
-        "files",
+        FILES,
         False,
-        "Learn from a table that Isthmus labelled.",
+        "Learn from a table that Isthmus labelled, which is refused otherwise.",
         "--trust-machine-labels",
         model=False,
         outcome=False,
         command_only=True,
     )
     method: str = option(
-        "learn",
+        LEARNING,
         "auto",
-        "auto, which tries several and lets the best supported vote, or the name of one.",
-        "--method",
+        "Method that gives the labels: auto tries several and lets the best supported vote; or the name of one.",
+        "--method NAME",
         model=False,
         form="Method",
+        first=True,
     )
     labeller: str | None = option(
-        "learn",
+        LEARNING,
         None,
-        "A command that labels texts (JSON lines in and out); auto judges it like any other method.",
+        "Let a command of yours label texts (JSON lines in and out); auto judges it like any other method.",
         "--labeller COMMAND",
         memory=True,
     )
     parameters: tuple[str, ...] = option(
-        "learn",
+        LEARNING,
         (),
-        "Parameter of the named method, such as n_word_clusters=64; repeatable.",
+        "Set a parameter of the named method, such as n_word_clusters=64; repeatable.",
         "--set NAME=VALUE",
         memory=True,
         form="Parameters of the method",
     )
     classes: tuple[str, ...] = option(
-        "learn",
+        LEARNING,
         (),
-        "A class by its name, or by name and words; repeatable. Classes that SOURCE lacks are added.",
+        "Describe a class by its name, or add one that SOURCE lacks: NAME, or NAME and typical words; repeatable.",
         "--class 'NAME: words'",
         memory=True,
         form="Classes by name",
+        first=True,
     )
     class_table: Path | None = option(
-        "learn", None, "The same as a table: columns class, words or description.", "--classes FILE", memory=True
+        LEARNING,
+        None,
+        "Describe classes in a table with the columns class and words (or description).",
+        "--classes FILE",
+        memory=True,
     )
     words: Path | None = option(
-        "learn",
+        LEARNING,
         None,
-        "Labelled words (columns word, label, weight); 'none' also switches the general lexicon off.",
+        "Learn from labelled words: a table with the columns word, label and weight; none uses no words at all.",
         "--words FILE",
         memory=True,
     )
     extra: tuple[Path, ...] = option(
-        "learn", (), "More texts of either side, without labels; repeatable.", "--extra FILE", memory=True
+        LEARNING, (), "Learn from more texts of either side, without labels; repeatable.", "--extra FILE", memory=True
     )
     embed: str | None = option(
-        "learn",
+        LEARNING,
         None,
-        "Vectors by a model: static or minilm (English), use (16 languages, 10 ms per text), a folder, or a name in "
-        "'isthmus models list'; none: no vectors.",
+        "Compare texts by vectors of a model: static or minilm (English), use (16 languages, 10 ms per text), a "
+        "folder, or a name in 'isthmus models list'; none uses no vectors.",
         "--embed MODEL",
         memory=True,
     )
     vectors: str | None = option(
-        "learn", None, "Column that holds a vector for each document.", "--vectors COL", blocks=False
+        LEARNING, None, "Compare texts by your own vectors in this column.", "--vectors COL", blocks=False
     )
     by: str | None = option(
-        "write", None, "Break class shares, and the report, down by a column of the target.", "--by COL", blocks=False
+        OUTPUT,
+        None,
+        "Break the class proportions, and the report, down by a column of TARGET.",
+        "--by COL",
+        blocks=False,
     )
     model: Path | None = option(
-        "write", None, "Label with a saved model; no SOURCE is needed.", "--model FILE", blocks=False, outcome=True
+        FILES, None, "Label TARGET with a saved result; no SOURCE is needed.", "--model FILE", blocks=False
     )
     error_budget: float | None = option(
-        "learn",
+        LEARNING,
         None,
-        "Share of wrong labels accepted in the finished file, after the marked documents were read (0.1).",
-        "--error-budget",
+        "Share of wrong labels to accept in the finished file, after the marked documents were read (0.1).",
+        "--error-budget SHARE",
         low=0,
         high=1,
         usual=ERROR_BUDGET,
         form="Error budget",
         percent=True,
+        first=True,
     )
     force_classes: bool = option(
-        "learn",
+        LEARNING,
         False,
         "Accept labels that do not look like classes (dates, ids, several in one cell).",
         "--force-classes",
         model=False,
     )
     add: tuple[str, ...] = option(
-        "write",
+        OUTPUT,
         (),
-        "Add only this column to those of the target, such as label; repeatable. Omitted: all.",
+        "Add only this column to those of TARGET, such as label; repeatable; all if omitted.",
         "--add COL",
         choices=(*ADDED, "given", "answered", "checked"),
         outcome=True,
     )
     bad_rows: Path | None = option(
-        "blocks", None, "Set aside rows that cannot be read, instead of stopping.", "--bad-rows FILE", outcome=True
+        LARGE, None, "Set aside rows that cannot be read, instead of stopping.", "--bad-rows FILE", outcome=True
     )
 
     @property
@@ -590,60 +600,73 @@ class LabelRequest(Request):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClusterRequest(Request):
+class ClusterOptions(JobOptions):
     """Hold the options of a clustering job."""
 
-    label: str | None = option("files", None, "Column with the source's groups; guessed if omitted.", "--label COL")
+    label: str | None = option(
+        FILES, None, "Column with the groups of SOURCE, guessed if omitted.", "--label COL", first=True
+    )
     clusters: int | None = option(
-        "learn",
+        LEARNING,
         None,
-        "Number of clusters; if omitted, as fine as the groups of the source.",
+        "Number of clusters; as fine as the groups of SOURCE if omitted.",
         "--clusters K",
         low=1,
         python="n_clusters",
+        first=True,
     )
     method: str = option(
-        "learn",
+        LEARNING,
         "guided",
-        "guided, or guided-paper for the setting of the paper.",
-        "--method",
+        "Method that groups the documents: guided, or guided-paper for the setting of the paper.",
+        "--method NAME",
         choices=("guided", "guided-paper"),
         blocks=False,
     )
     within: str | None = option(
-        "files",
+        FILES,
         None,
-        "Split this class, or group that fits none, of a labelling: isthmus cluster RESULT --within LABEL.",
+        "Split this class, or group that fits none, of a saved result: isthmus cluster RESULT --within LABEL.",
         "--within LABEL",
         blocks=False,
+        first=True,
     )
     names: tuple[str, ...] = option(
-        "files",
+        FILES,
         (),
-        "With --within: make a class of a subtopic, by its number; repeatable.",
+        "Make a class of a group that --within found, by its number; repeatable.",
         "--name NUMBER=CLASS",
         blocks=False,
+        first=True,
     )
     guidance: float | None = option(
-        "learn",
+        LEARNING,
         None,
-        "Weight of the source, from 0 (plain k-means) to 1; if omitted, 0.5 or what suits the pair better.",
-        "--guidance",
+        "Weight of SOURCE, from 0 (plain k-means) to 1; 0.5 or a better value for the pair if omitted.",
+        "--guidance WEIGHT",
         low=0,
         high=1,
+        first=True,
     )
     pivots: tuple[str, ...] = option(
-        "learn",
+        LEARNING,
         (),
-        "How much a shared word counts when groups are compared, 0 to leave it out; repeatable.",
+        "Weight of a shared word in the comparison of groups; 0 ignores the word; repeatable.",
         "--pivot WORD=WEIGHT",
         blocks=False,
     )
-    max_iter: int = option("learn", 50, "At most so many passes over the target, in blocks.", low=1)
+    max_iter: int = option(LEARNING, 50, "At most so many passes over the target, in blocks.", low=1)
+
+
+@cache
+def _flags() -> dict[str, str]:
+    """Return the flag of every option by its Python name."""
+    specs = {**ClusterOptions.options(), **LabelOptions.options()}.values()
+    return {spec.key: spec.shown for spec in specs if spec.flags} | {"word_labels": "--words"}
 
 
 def in_flags(sentence: str) -> str:
-    """Replace Python options in a sentence by the flags of the command.
+    """Replace Python options in a sentence, such as ``method='nbc'``, by the flags of the command.
 
     Parameters
     ----------
@@ -653,26 +676,10 @@ def in_flags(sentence: str) -> str:
     -------
     str
     """
-    return _python_options().sub(_as_flag, sentence)
+    flags = _flags()
 
+    def as_flag(found: re.Match) -> str:
+        value = "FILE" if found[2] == "…" else found[2].strip("'")
+        return flags[found[1]] if value == "True" else f"{flags[found[1]]} {value}"
 
-@cache
-def _flags() -> dict[str, str]:
-    """Return the flag of every option by its Python name."""
-    specs = {**ClusterRequest.options(), **LabelRequest.options()}.values()
-    return {spec.key: spec.shown for spec in specs if spec.flags} | {"word_labels": "--words"}
-
-
-@cache
-def _python_options() -> re.Pattern:
-    """Return the pattern that finds ``name=value`` in a sentence."""
-    names = "|".join(_flags())
-    return re.compile(rf"(?<![\w'\"])({names})=(True\b|'[^']*'|…|[A-Z]+\b|\d+(?:\.\d+)?)")
-
-
-def _as_flag(found: re.Match) -> str:
-    """Return the flag for a match of :func:`_python_options`."""
-    flag, value = _flags()[found[1]], found[2].strip("'")
-    if value == "True":
-        return flag
-    return f"{flag} {'FILE' if value == '…' else value}"
+    return re.sub(rf"(?<![\w'\"])({'|'.join(flags)})=(True\b|'[^']*'|…|[A-Z]+\b|\d+(?:\.\d+)?)", as_flag, sentence)
