@@ -28,7 +28,11 @@ def register(app: typer.Typer) -> None:
 
 def bench(
     suite: Annotated[
-        str | None, argument("SUITE", "Suite to run: a name, or a Python file with SUITE. If omitted, list them.")
+        str | None,
+        argument(
+            "SUITE",
+            "Suite to run: a name, a TOML file of an experiment, or a Python file with SUITE. If omitted, list them.",
+        ),
     ] = None,
     tuned: Annotated[
         str | None, argument("TUNED", "Suite whose defaults are chosen again, after the word tune.")
@@ -47,7 +51,16 @@ def bench(
             "With speed: measure again and fail where a ratio has fallen by a third since DIR/speed was recorded.",
         ),
     ] = None,
-    method: Annotated[list[str] | None, flag("--method NAMES", "Methods, by comma or repeated.")] = None,
+    method: Annotated[list[str] | None, flag("--method --methods NAMES", "Methods, by comma or repeated.")] = None,
+    source: Annotated[
+        Path | None, flag("--source FILE", "Compare methods on your own files instead of a suite: the labelled source.")
+    ] = None,
+    target: Annotated[Path | None, flag("--target FILE", "With --source: the target, with its true labels.")] = None,
+    label: Annotated[str | None, flag("--label COLUMN", "With --source: the column of labels in both files.")] = None,
+    text: Annotated[
+        str | None, flag("--text COLUMN", "With --source: the column of texts; guessed if omitted.")
+    ] = None,
+    latex: Annotated[Path | None, flag("--latex FILE", "With --source: write the table for LaTeX.")] = None,
     study: Annotated[list[str] | None, flag("--study NAMES", "Studies (tables and charts), or all.")] = None,
     seeds: Annotated[str | None, flag("--seeds LIST", "Seeds: a list such as 0,1,2, or their number.")] = None,
     data: Annotated[Path | None, flag("--data DIR", "Folder with the corpora; ISTHMUS_DATA if omitted.")] = None,
@@ -83,12 +96,28 @@ def bench(
     """Run a benchmark suite: tasks × methods × seeds, in parallel, going on where the last run stopped."""
     from isthmus_bench.engine.harness import find_suite, run_suite, tuning_studies
 
+    tasks, methods, studies = _split(task), _split(method), _split(study)
+    if source is not None or target is not None:
+        outputs = {"--json": json_file, "--csv": csv_file, "--latex": latex}
+        _compare_own_data(source, target, label, text, methods, _read_seeds(seeds), outputs, force=force, quiet=quiet)
+        return
     suite, tune = _read_suite(suite, tuned)
     if suite is None or show:
         _print_list(suite)
         return
-    found = find_suite(suite)
-    tasks, methods, studies = _split(task), _split(method), _split(study)
+    chosen_seeds = _read_seeds(seeds)
+    suite_or_name: Any = suite
+    if suite.endswith(".toml"):
+        from isthmus_bench.experiments import read_experiment
+
+        found, wanted = read_experiment(suite)
+        suite_or_name, suite = found, found.name
+        tasks, methods, studies = (
+            given or wanted[key] for given, key in ((tasks, "tasks"), (methods, "methods"), (studies, "studies"))
+        )
+        chosen_seeds = chosen_seeds or wanted["seeds"]
+    else:
+        found = find_suite(suite)
     if part is not None:
         tasks = [*(tasks or []), *_cases(suite, part)]
     if quick:
@@ -99,7 +128,6 @@ def bench(
         return
     if tune and not studies:
         studies = tuning_studies(found)
-    chosen_seeds = _read_seeds(seeds)
     if renew:
         if seeds is not None:
             raise UsageError("--renew takes the seeds of the record; leave --seeds out.", code="bad-parameter")
@@ -109,7 +137,7 @@ def bench(
     talk = _Talk(quiet)
     try:
         run = run_suite(
-            suite,
+            suite_or_name,
             data,
             tasks,
             methods,
@@ -138,6 +166,38 @@ def bench(
         say(f"{len(run.failures)} of the units failed; the first says: {run.failures[0]['failure']}")
         raise typer.Exit(1)
     _check_ratios(run.rows, recorded)
+
+
+def _compare_own_data(
+    source: Path | None,
+    target: Path | None,
+    label: str | None,
+    text: str | None,
+    methods: list[str] | None,
+    seeds: list[int] | None,
+    outputs: dict[str, Path | None],
+    *,
+    force: bool,
+    quiet: bool,
+) -> None:
+    """Compare methods on two files of the user, print the table and write it."""
+    from isthmus_bench.engine.tables import table_grid, to_csv
+    from isthmus_bench.own_data import DEFAULT_METHODS, check_methods, compare_methods, latex_table, read_task
+
+    if source is None or target is None or label is None:
+        raise UsageError("Give --source FILE, --target FILE and --label COLUMN together.", code="bad-parameter")
+    check_methods(methods or DEFAULT_METHODS)
+    for option, path in outputs.items():
+        _check_file(path, option, force)
+    data = read_task(source, target, label, text)
+    rows = compare_methods(data, methods or DEFAULT_METHODS, seeds or (0,), (lambda line: None) if quiet else say)
+    emit(table_grid(rows, title=f"{source.name} → {target.name}").text())
+    for option, write in (("--csv", to_csv), ("--latex", latex_table)):
+        path = outputs[option]
+        if path is not None:
+            path.write_text(write(rows), encoding="utf-8")
+    if outputs["--json"] is not None:
+        _write_json(outputs["--json"], {"suite": "own-data", "rows": rows})
 
 
 def _verify(
