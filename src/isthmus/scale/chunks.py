@@ -32,6 +32,7 @@ class Chunk:
 
     @property
     def rows(self) -> int:
+        """Number of rows of the block."""
         return self.block.rows
 
 
@@ -64,6 +65,7 @@ class Job:
         return rows
 
     def texts(self, chunk: Chunk) -> list[str]:
+        """Return the texts of a chunk."""
         return self.read(chunk).texts(self.columns[chunk.side].text)
 
     def tokens(self, chunk: Chunk, reading: Reading) -> Tokens:

@@ -66,7 +66,7 @@ def cluster_files(
     spreadsheet_safe: bool = False,
     **options: Any,
 ) -> LargeClusters:
-    """Group the documents of files that need not fit in memory, guided by the groups of others.
+    r"""Group the documents of files that need not fit in memory, guided by the groups of others.
 
     The number of clusters, the starts and the words by which the two domains are compared come from a sample drawn by
     content, with :class:`isthmus.CrossGuidedKMeans`. Then all target documents are assigned and all centres estimated
@@ -95,9 +95,9 @@ def cluster_files(
     >>> from isthmus.scale import cluster_files
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = pathlib.Path(folder)
-    ...     rows = "kind staff,staff\\nfast bike,bike\\nrude staff,staff\\nred bike,bike\\n"
-    ...     _ = (place / "old.csv").write_text("text,group\\n" + rows)
-    ...     _ = (place / "new.csv").write_text("text\\npolite staff\\nslow bike\\nloud staff\\nnew bike\\n")
+    ...     rows = "kind staff,staff\nfast bike,bike\nrude staff,staff\nred bike,bike\n"
+    ...     _ = (place / "old.csv").write_text("text,group\n" + rows)
+    ...     _ = (place / "new.csv").write_text("text\npolite staff\nslow bike\nloud staff\nnew bike\n")
     ...     files = place / "old.csv", place / "new.csv", place / "out.csv"
     ...     result = cluster_files(*files, n_clusters=2, text="text", label="group")
     >>> sorted(result.names), result.sizes

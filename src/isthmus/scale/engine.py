@@ -21,8 +21,11 @@ _LOOK_AGAIN = 2.0  # seconds after which the state of futures is read again: the
 
 
 class HasRows(Protocol):
+    """Describe the unit of a pass: something with a number of rows."""
+
     @property
-    def rows(self) -> int: ...
+    def rows(self) -> int:
+        """Number of rows, for the progress."""
 
 
 class Meter:
@@ -34,6 +37,7 @@ class Meter:
         progress(phase, 0, self.total or None)
 
     def add(self, rows: int) -> None:
+        """Report that more rows are done."""
         self.done += rows
         spent = time.monotonic() - self.began
         progress(self.phase, self.done, self.total, rate=self.done / spent if spent > 0 else None)
@@ -55,6 +59,7 @@ class LocalEngine:
         return reduce(add, self._run(function, chunks, args, add, phase))
 
     def close(self) -> None:
+        """Release the workers; this engine has none."""
         pass
 
     def _run(
@@ -84,6 +89,7 @@ class DaskEngine(LocalEngine):
 
     @property
     def workers(self) -> int:  # type: ignore[override]  # it may change
+        """Number of workers of the cluster."""
         with _cluster_at_hand():
             found = self.client.scheduler_info(n_workers=-1)
             if "workers" not in found:
@@ -91,6 +97,7 @@ class DaskEngine(LocalEngine):
             return max(1, len(found["workers"]))
 
     def close(self) -> None:
+        """Close what this engine started."""
         for thing in self._owned:
             thing.close()
 

@@ -85,6 +85,7 @@ class LargeResult:
     notes: list[str] = field(default_factory=list)
 
     def __repr__(self) -> str:
+        """Return the sizes, the method and the number of documents to review."""
         return (
             f"LargeResult({self.target_documents:,} documents, {len(self.classes)} classes, method={self.method!r}, "
             f"{self.needs_review:,} to review)"
@@ -103,7 +104,7 @@ def label_files(
     keep_work: bool = False,
     **options: Any,
 ) -> LargeResult:
-    """Label files that need not fit in memory, on one machine or on a dask cluster.
+    r"""Label files that need not fit in memory, on one machine or on a dask cluster.
 
     Files are read in blocks, and everything a method needs of them is a sum of integers over blocks: the labels are
     the same, byte for byte, whatever the size of the blocks, the engine and the number of workers.
@@ -151,8 +152,8 @@ def label_files(
     >>> from isthmus.scale import label_files
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     place = pathlib.Path(folder)
-    ...     _ = (place / "old.csv").write_text("text,label\\nkind staff,staff\\nfast bike,bike\\nrude staff,staff\\n")
-    ...     _ = (place / "new.csv").write_text("text\\npolite staff\\nslow bike\\n")
+    ...     _ = (place / "old.csv").write_text("text,label\nkind staff,staff\nfast bike,bike\nrude staff,staff\n")
+    ...     _ = (place / "new.csv").write_text("text\npolite staff\nslow bike\n")
     ...     result = label_files(place / "old.csv", place / "new.csv", place / "out.csv", method="nbc", text="text")
     ...     print((place / "out.csv").read_text().splitlines()[1].split(",")[:2])
     ['polite staff', 'staff']
@@ -186,6 +187,8 @@ def _reading(pipeline: TransferPipeline, topic: Reading) -> Reading | None:
 
 
 class LabelRun(Run[LabelOptions]):
+    """Label the chunks of the target."""
+
     def __init__(self, *given: Any):
         super().__init__(*given)
         self.output = replace(self.output, add=self.request.add)
@@ -195,6 +198,7 @@ class LabelRun(Run[LabelOptions]):
         self.candidates: Candidates | None = None  # tried on the sample, where methods vote
 
     def label(self) -> LargeResult:
+        """Fit the methods, label all chunks and write the output."""
         topic = self.look()
         named = None if self.request.method == "auto" else METHODS[self.request.method]
         reading = _reading(self._pipeline(named.name if named else "nbc"), topic)

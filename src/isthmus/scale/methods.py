@@ -34,6 +34,7 @@ class Columns:
     idf: np.ndarray | None = None
 
     def weigh(self, counts: sp.csr_matrix) -> sp.csr_matrix:
+        """Return the weights of counts."""
         return weigh_counts(counts, self.weighting, self.idf, sublinear=self.sublinear)
 
 
@@ -48,25 +49,31 @@ class ChunkBlock:
 
     @cached_property
     def rows(self) -> RowBlock:
+        """Counts over the vocabulary."""
         return load_rows(self.chunk, self.job, self.columns.view, self.columns.n_columns)
 
     @cached_property
     def weighed(self) -> sp.csr_matrix:
+        """The rows with the weights of the method's vectoriser."""
         return self.columns.weigh(self.rows.matrix())
 
     @property
     def codes(self) -> np.ndarray:
+        """Class of each document, -1 for none."""
         if self.columns.n_columns:
             return self.rows.codes  # type: ignore[return-value]  # a source chunk has them
         return load_codes(self.job.store, self.chunk, self.columns.classes)
 
     def texts(self) -> list[str]:
+        """Return the texts of the documents."""
         return self.job.texts(self.chunk)
 
     def keep(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store arrays for the next pass."""
         self.job.store.save(self._place(name), arrays)
 
     def kept(self, name: str) -> Mapping[str, np.ndarray] | None:
+        """Return the arrays that an earlier pass stored, or None."""
         place = self._place(name)
         return self.job.store.load(place) if self.job.store.has(place) else None
 
@@ -75,6 +82,7 @@ class ChunkBlock:
 
 
 def on_block(chunk: Chunk, job: Job, columns: Columns, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function with a chunk in the form that an estimator reads."""
     return function(ChunkBlock(chunk, job, columns), *args)
 
 
@@ -92,16 +100,19 @@ class ChunkPasses:
 
     @cached_property
     def idf(self) -> np.ndarray:
+        """Inverse document frequencies over the documents of both sides."""
         return self.view.idf
 
     @cached_property
     def sample(self) -> Block:
+        """Documents of the source that were drawn for the sample."""
         texts, labels = self.run.source_sample
         codes = np.searchsorted(self.classes, np.array(labels, dtype=object)).astype(np.int32)
         return Block("source", lambda: self.view.count_texts(texts), texts, codes, weigh=self.columns.weigh)
 
     @cached_property
     def target_sample(self) -> Block:
+        """Documents of the target that were drawn for the sample."""
         texts = self.run.target_sample
         return Block("target", lambda: self.view.count_texts(texts), texts, weigh=self.columns.weigh)
 
@@ -114,6 +125,7 @@ class ChunkPasses:
         return self.run.engine.sum(on_block, chunks, *arguments, phase=phase, add=add)
 
     def forget(self, name: str) -> None:
+        """Drop the arrays that chunks stored under this name."""
         self.run.job.store.drop(f"kept/{name}")
 
 
@@ -129,6 +141,7 @@ class FittedMethod:
 
     @property
     def classes_(self) -> np.ndarray:
+        """Classes of the method."""
         return self.columns.classes
 
     def chunk(self, chunk: Chunk, job: Job) -> Any:

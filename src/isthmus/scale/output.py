@@ -43,13 +43,16 @@ class Output:
 
     @property
     def is_file(self) -> bool:
+        """Whether the output is one file."""
         return names_file(self.place)
 
     def kind_of(self, chunk: Chunk) -> str:
+        """Return the format in which the rows of a chunk are written."""
         format = written_format(self.place) if self.is_file else None
         return chunk.block.shard.kind if format is None else format.name
 
     def part(self, chunk: Chunk) -> Path:
+        """Return the file for a chunk's rows until all chunks are written."""
         return Path(self.work, "parts", str(chunk.number))
 
 
@@ -153,6 +156,7 @@ def _join(output: Output, place: Path, chunks: Sequence[Chunk], added: Sequence[
 
 
 def write_json(path: Path, content: Any) -> None:
+    """Write a JSON file that appears only when it is complete."""
     with whole_file(path) as part:
         part.write_text(json.dumps(content, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 

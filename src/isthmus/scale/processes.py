@@ -47,6 +47,7 @@ class ProcessEngine(LocalEngine):
             self._free.put(process)
 
     def close(self) -> None:
+        """End the worker processes."""
         for process in self._processes:
             process.kill()
             process.wait()

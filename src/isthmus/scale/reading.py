@@ -31,6 +31,7 @@ class Reading:
 
     @property
     def name(self) -> str:
+        """Name under which terms of this reading are stored."""
         kind = "sentiment" if self.sentiment else "topic"
         return f"{kind}-{self.analyzer}-{'-'.join(self.languages)}{'-s' if self.segment else ''}"
 

@@ -98,10 +98,12 @@ class Run(Generic[Asked]):
 
     @property
     def chunks(self) -> list[Chunk]:
+        """Chunks of both sides."""
         return [*self.source, *self.target]
 
     @property
     def replace(self) -> bool:
+        """Whether output files may be replaced."""
         return self.request.force or self.request.resume
 
     def look(self) -> Reading:

@@ -40,9 +40,11 @@ class MemoryStore:
         self._stored: dict[str, dict[str, np.ndarray]] = {}
 
     def has(self, name: str) -> bool:
+        """Return whether arrays are stored under a name."""
         return name in self._stored
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store arrays under a name."""
         self._stored[name] = dict(arrays)
 
     def load(self, name: str, *keys: str) -> Mapping[str, np.ndarray]:
@@ -72,12 +74,15 @@ class FolderStore:
         self.resumed = resumed
 
     def path(self, name: str) -> Path:
+        """Return the file of a name."""
         return Path(self.folder, name + ".npz")
 
     def has(self, name: str) -> bool:
+        """Return whether arrays are stored under a name."""
         return self.path(name).is_file()
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
+        """Store arrays under a name."""
         with whole_file(self.path(name)) as part, open(part, "wb") as out:
             np.savez(out, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle
 
@@ -90,6 +95,7 @@ class FolderStore:
             raise damaged(f"{name}.npz", error) from None
 
     def drop(self, folder: str) -> None:
+        """Remove all arrays whose name begins with this folder."""
         shutil.rmtree(Path(self.folder, folder), ignore_errors=True)
 
 

@@ -42,18 +42,22 @@ class View:
 
     @property
     def name(self) -> str:
+        """Name under which rows over this vocabulary are stored."""
         return self.reading.name + ("-pairs" if self.reading.pairs else "")
 
     @property
     def n_columns(self) -> int:
+        """Number of columns."""
         return len(self.terms) + len(self.pairs)
 
     @property
     def idf(self) -> np.ndarray:
+        """Inverse document frequencies of the columns."""
         idf = smooth_idf(self.frequency, self.n_documents)
         return idf if self.place is None else idf[np.argsort(self.place)]
 
     def names(self) -> list[str]:
+        """Return the names of the columns."""
         names = self._names()
         return names if self.place is None else [names[i] for i in np.argsort(self.place)]
 
@@ -69,6 +73,7 @@ class View:
         return self._index.find(packed).astype(np.int64)
 
     def count(self, tokens: Tokens) -> RowBlock:
+        """Return the counts of the columns in documents whose terms are read."""
         column = self.column_of(tokens.terms)
         indptr, indices, counts = count_rows(tokens.ids, tokens.ends, tokens.solo, column, self.pairs, len(self.terms))
         if self.place is not None:
@@ -78,9 +83,11 @@ class View:
         return RowBlock(indptr, indices, counts, self.n_columns)
 
     def count_texts(self, texts: Sequence[str]) -> RowBlock:
+        """Return the counts of the columns in texts."""
         return self.count(read_tokens(texts, self.reading))
 
     def __getstate__(self) -> dict:
+        """Return the state without the table of terms, which is computed again."""
         return {**self.__dict__, "_index": None}
 
 
@@ -218,6 +225,7 @@ def make_rows(chunk: Chunk, job: Job, view: View, classes: np.ndarray) -> None:
 
 
 def load_rows(chunk: Chunk, job: Job, name: str, n_columns: int) -> RowBlock:
+    """Return the stored rows of a chunk, checked if the run was resumed."""
     place = f"rows/{name}/{chunk.number}"
     held = job.store.load(place)
     rows = RowBlock(held["indptr"], held["indices"], held["counts"].astype(np.int32), n_columns, held.get("codes"))
