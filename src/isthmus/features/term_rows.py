@@ -78,20 +78,39 @@ class TermRows:
 def find_words(texts: Sequence[str], words: WordAnalyzer) -> list[Terms]:
     """Count the terms of texts as ``words`` reads them; every distinct word is read once."""
     tokens = read_words(texts, words)
-    languages = words.languages
-    written = tokens.words if len(languages) > 1 else [(languages[0], word) for word in tokens.words]
-    by_language: dict[str, list[str]] = {}
-    for language, word in written:
-        by_language.setdefault(language, []).append(word)
-    seen = {language: words.look_up(own, language) for language, own in by_language.items()}
-    terms: list[Any] = [seen[language][word] for language, word in written]
+    terms = look_up_terms(tokens.words, words)
     if words.negation and len(tokens.ids):
+        several = len(words.languages) > 1
+        written = tokens.words if several else [(words.languages[0], word) for word in tokens.words]
         turning = np.array([word.lower() in negators(language) for language, word in written])
         marked = mark_following(tokens, turning, words.negation)
         # New tokens: those that were read are shared with others.
         tokens = replace(tokens, ids=tokens.ids + marked * np.int32(len(terms)))
         terms = terms + [None if term is None else negate(term) for term in terms]
     return find_terms(tokens, terms, words.ngram_range, words.phrases)
+
+
+def look_up_terms(written: Sequence[Any], words: WordAnalyzer) -> list[Any]:
+    """Return the term of each written word: None for a stop word, a tuple for a word that is cut.
+
+    Parameters
+    ----------
+    written : sequence of str or (str, str)
+        Words, with their languages if ``words`` reads several.
+    words : WordAnalyzer
+
+    Returns
+    -------
+    list of str, tuple or None
+    """
+    if len(words.languages) == 1:
+        seen = words.look_up(written, words.languages[0])
+        return [seen[word] for word in written]
+    by_language: dict[str, list[str]] = {}
+    for language, word in written:
+        by_language.setdefault(language, []).append(word)
+    found = {language: words.look_up(own, language) for language, own in by_language.items()}
+    return [found[language][word] for language, word in written]
 
 
 def read_words(texts: Sequence[str], words: WordAnalyzer) -> Tokens:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
+from isthmus.features import counting
 from isthmus.features.languages import UNSPACED, languages_in_use, resolve_language, stop_words
 from isthmus.features.ngrams import BITS, ngram_keys
+from isthmus.features.term_rows import look_up_terms, read_words
 from isthmus.features.term_table import TermTable, pack_texts, unpack_texts
 from isthmus.features.token_kernels import number_keys, pack_plain_words
 from isthmus.features.tokens import WordAnalyzer, as_terms
@@ -89,27 +90,13 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
     words = _analyzer(reading)
     if words.n_seen > _CACHE_WORDS:
         words.forget()
-    if len(words.languages) == 1:
-        found, numbers, ends = _number_words(texts, words)
-        seen = words.look_up(found, words.languages[0])
-        return _as_terms([as_terms(seen[word]) for word in found], numbers, ends)
-    index: dict[tuple[str, str], int] = {}
-    parts: list[int] = []
-    ends = np.empty(len(texts), dtype=np.int64)
-    for i, text in enumerate(texts):
-        language = words.language_of(text)
-        parts.extend(index.setdefault((language, word), len(index)) for word in words.words(text, language))
-        ends[i] = len(parts)
-    by_language: dict[str, list[str]] = defaultdict(list)
-    for language, word in index:
-        by_language[language].append(word)
-    looked_up = {language: words.look_up(own, language) for language, own in by_language.items()}
-    terms = [as_terms(looked_up[language][word]) for language, word in index]
-    return _as_terms(terms, np.array(parts, dtype=np.int32), ends)
+    read = _number_words if len(words.languages) == 1 else read_words
+    found = read(texts, words)
+    return _as_terms([as_terms(term) for term in look_up_terms(found.words, words)], found.ids, found.ends)
 
 
-def _number_words(texts: Sequence[str], words: WordAnalyzer) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct words, the words of all documents as their numbers, and the end of each document.
+def _number_words(texts: Sequence[str], words: WordAnalyzer) -> counting.Tokens:
+    """Return the written words of texts in one language.
 
     Texts of ASCII characters are read as bytes, which is many times as fast as a pattern.
     """
@@ -132,7 +119,7 @@ def _number_words(texts: Sequence[str], words: WordAnalyzer) -> tuple[list[str],
     for part, rows in zip(numbers, (plain, others), strict=True):
         before = np.cumsum(counts[rows]) - counts[rows]
         joint[np.repeat((ends - counts)[rows] - before, counts[rows]) + np.arange(len(part))] = part
-    return unpack_texts(table.packed(np.ones(table.size, dtype=bool))), joint, ends
+    return counting.Tokens(unpack_texts(table.packed(np.ones(table.size, dtype=bool))), joint, ends)
 
 
 def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray) -> Tokens:
