@@ -32,7 +32,7 @@ from pathlib import Path
 import httpx
 
 from isthmus.exceptions import IsthmusError
-from isthmus.workbench.service import add_sample
+from isthmus.workbench.sample import add_sample
 from isthmus.workspace import open_workspace, restore_workspace, work
 from isthmus.workspace.store import DATABASE_VARIABLE
 

@@ -20,11 +20,6 @@ ODD_TEXTS = [
 ODD_NUMBERS = [0, 1, -1, 2, 49, 500, 501, 2**31 - 1, 2**31, 2**63, -(2**63) - 1, 10**30, 0.5, -0.0, 1e308, True, False]
 ODD_VALUES = [None, [], {}, [[]], {"a": 1}, [None], ["x"], ODD_TEXTS]
 
-FIELDS = (
-    "name", "label", "word", "group", "into", "run", "document", "kind", "format", "size", "role", "other", "text",
-    "id_column", "method", "seed", "target", "threshold", "check",
-)  # fmt: skip
-
 
 class Fuzzer:
     """Requests made from the server's own description, each from a seed.
@@ -44,7 +39,7 @@ class Fuzzer:
         description = client.get("/api/openapi.json").json()
         self.schemas = description.get("components", {}).get("schemas", {})
         # A session that was ended, or a project put away, would have all later requests turned away at the door.
-        ends = ("delete /api/session", "post /api/session", "delete /api/projects/{project}")
+        ends = ("delete /api/session", "post /api/session", "delete /api/projects/{project}", "post /api/sample")
         self.calls = [
             (method.upper(), path, call)
             for path, calls in description["paths"].items()
@@ -114,15 +109,13 @@ class Fuzzer:
         options: dict[str, Any] = {"params": query} if query else {}
         content = call.get("requestBody", {}).get("content", {})
         if method in ("POST", "PATCH", "DELETE", "PUT"):
-            options |= self.body(content, page=not call)
+            options |= self.body(content)
         answer = self.client.request(method, address, **options)
         self.seen[answer.status_code] += 1
         return f"{method} {address} {str(options)[:400]}", answer.status_code, answer.text[:300]
 
-    def body(self, content: dict[str, Any], *, page: bool) -> dict[str, Any]:
+    def body(self, content: dict[str, Any]) -> dict[str, Any]:
         """Something to send."""
-        if page:
-            return {"data": {name: _plain(self.text()) for name in FIELDS if self.random.random() < 0.6}}
         if "multipart/form-data" in content:
             file = self.random.choice(
                 [b"", b"text,label\na b,x\nc d,y\n", b"\x00\xff" * 50, b"PK\x03\x04" + b"\x00" * 40, b"{}"]
@@ -202,14 +195,8 @@ def known_ids(workspace: Any) -> dict[str, list[str]]:
 
 
 def page_routes(server: Any) -> list[tuple[str, str]]:
-    """Method and address of every page. What would end the session or start long work is left out."""
-    spared = ("/sign-out", "/archive", "/runs", "/teach", "/sample", "/diagnosis")  # the worker has better things to do
-    return [
-        (method, route.path)
-        for route in server.routes()
-        for method in sorted(route.methods)
-        if not route.path.startswith("/api") and (method == "GET" or not route.path.endswith(spared))
-    ]
+    """Method and address of every page."""
+    return [("GET", route.path) for route in server.routes() if not route.path.startswith("/api")]
 
 
 if __name__ == "__main__":

@@ -132,12 +132,6 @@ def test_of_a_refused_body_no_more_is_read_than_the_limit():
     assert len(left) > 90
 
 
-def test_a_form_without_a_script_carries_its_token_in_its_body():
-    settings, kind = Settings(accounts=True), {"content-type": "application/x-www-form-urlencoded", "x-csrf-token": ""}
-    assert ask(settings, headers=kind, body=(b"a=1&csrf=", b"wrong"))[0] == 403
-    assert ask(settings, headers=kind, body=(b"a=1",))[0] == 403
-
-
 @pytest.mark.parametrize(("path", "kind"), [("/api/x", "application/json"), ("/projects", "text/plain; charset=utf-8")])
 def test_a_refusal_says_why_in_the_form_of_the_asker(path, kind):
     status, headers, said, _ = ask(Settings(), path=path, host="evil.example")

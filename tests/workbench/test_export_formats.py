@@ -22,12 +22,12 @@ def test_no_export_holds_a_cell_that_a_spreadsheet_would_run(client, workspace, 
     offered = [(kind, form) for kind, rest in forms for form in re.findall(r'name="format" value="(\w+)"', rest)]
     assert len(offered) >= 10
     for kind, form in offered:
-        answer = client.post(f"/projects/{project.id}/export", data={"run": run.id, "kind": kind, "format": form})
+        answer = client.post(f"/api/projects/{project.id}/exports", json={"run": run.id, "kind": kind, "format": form})
         assert answer.status_code == 200, (kind, form)
         if (kind, form) == ("labels", "csv"):
-            less = client.post(answer.url, data={"run": run.id, "kind": kind, "format": form, "add": "label"}).text
+            less = client.post(answer.url, json={"run": run.id, "kind": kind, "format": form, "add": ["label"]}).text
             assert answer.text.startswith(less.partition("\n")[0] + ","), "only the label is added to the table"
-            assert client.post(answer.url, data={"run": run.id, "kind": kind, "add": "labl"}).status_code == 422
+            assert client.post(answer.url, json={"run": run.id, "kind": kind, "add": ["labl"]}).status_code == 422
         if form == "csv":
             cells = [cell for row in csv.reader(io.StringIO(answer.text)) for cell in row]
             signs = [cell for cell in cells if re.match(r"[=+@\t\r-]", cell) and not re.fullmatch(r"-?[0-9.]+", cell)]

@@ -57,15 +57,8 @@ def test_it_is_described(client):
     assert set(described["responses"]) >= {"200"}
 
 
-def test_models_do_not_pile_up(server, client, run, monkeypatch):
-    monkeypatch.setattr("isthmus.workbench.service._MODELS", 1)
-    server.bench.models["another"] = object()
-    assert client.post(URL, json={"run": run.id, "texts": [TEXT]}).status_code == 200
-    assert list(server.bench.models) == [run.id]
-
-
 def test_a_run_takes_no_labeller(client, project):
-    """The server runs no commands for those who use it; what a labeller says comes in as a hand's answers."""
+    """The server runs no commands for those who use it; answers of a labeller arrive as those of an annotator."""
     refused = client.post(f"/api/projects/{project.id}/runs", json={"method": "auto", "labeller": "cat"})
     assert refused.status_code == 422
     assert "labeller" in refused.text

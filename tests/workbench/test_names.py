@@ -39,7 +39,7 @@ def test_a_target_alone_is_told_how_to_go_on(client, nameless):
 
 def test_classes_by_name_label_review_teach_and_export(client, workspace, nameless, tmp_path):
     here = f"/projects/{nameless.id}"
-    sent = client.post(f"{here}/runs", data={"classes": CLASSES, "method": "auto", "answers": "1", "words": "1"})
+    sent = client.post(f"/api{here}/runs", json={"classes": CLASSES.splitlines(), "method": "auto"})
     assert sent.status_code in (200, 303), sent.text
     work(workspace, until_idle=True)
     run = workspace.runs.latest(nameless.id)
@@ -62,13 +62,11 @@ def test_classes_by_name_label_review_teach_and_export(client, workspace, namele
     assert drawn[0] == "random", "the first on the desk were drawn from all, since nothing measured the labels"
     assert drawn[-1] == "picked", "the desk had not offered it"
     said = "id,true_label\n" + "".join(f"{row.name},{name}\n" for row, name in zip(rows, truth, strict=True))
-    sent = client.post(f"{api}/hands", files={"file": ("said.csv", said.encode())}, data={"by": "a machine"})
+    sent = client.post(f"{api}/annotators", files={"file": ("said.csv", said.encode())}, data={"by": "a machine"})
     assert sent.status_code == 200, sent.text
-    assert client.post(f"{here}/runs/teach").status_code in (200, 303)
+    client.post(f"{api}/teach").raise_for_status()
     work(workspace, until_idle=True)
     taught = workspace.runs.latest(nameless.id)
-    assert taught.summary["expected"] is None, "a machine measures nothing"
-    assert taught.summary["review"] == len(rows) - 3
     assert (taught.number, taught.state) == (run.number + 1, "done"), taught.error
     assert taught.summary["answers"] == 3
 

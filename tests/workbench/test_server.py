@@ -17,6 +17,7 @@ from workbench_server import kept_loggers
 from isthmus.cli.app import run_command
 from isthmus.exceptions import UsageError
 from isthmus.workbench import server as server_module
+from isthmus.workbench.sample import NAME
 from isthmus.workbench.server import greet_owners, listen, prepare_sample, public_address, sample_owner
 from isthmus.workbench.settings import Settings, check_proxies, load_secret
 from isthmus.workspace import open_workspace
@@ -114,15 +115,15 @@ def test_the_first_owner_joins_by_a_link_and_takes_over_what_was_there(new_works
     client = serve(new_workspace, accounts=True).client()
     assert client.get("/projects").headers["location"].startswith("/sign-in")
     form = {"name": "First", "password": "correct horse battery"}
-    assert client.post(f"/join/{token}", data=form).status_code == 303
+    assert client.post(f"/api/join/{token}", json=form).json()["role"] == "owner"
     assert sorted(row["name"][:6] for row in client.get("/api/projects").json()) == ["Sample", "Survey"]
     first = new_workspace.people.by_name("First")
     assert first.role == "owner"
     roles = [new_workspace.projects.role(row.id, first.id) for row in new_workspace.projects.list(archived=True)]
     assert roles == ["owner"] * 3
     client.renew()
-    again = client.post(f"/join/{token}", data={**form, "name": "Second"})
-    assert again.status_code != 303  # the link works once
+    again = client.post(f"/api/join/{token}", json={**form, "name": "Second"})
+    assert again.status_code == 404  # the link works once
 
 
 def test_projects_that_no_account_can_see_are_named_at_the_start(new_workspace, start):
@@ -215,8 +216,8 @@ def test_the_sample_is_for_the_oldest_owner_who_can_sign_in_and_made_once(monkey
     assert sample_owner(workspace, Settings(accounts=True)).id == "local", "until there is an owner's account"
     made = []
     monkeypatch.setattr(server_module, "add_sample", lambda workspace, by: made.append(by))
-    for found in (None, "the sample"):
-        monkeypatch.setattr(server_module, "find_sample", lambda workspace, person, found=found: found)
+    for names in ([], [NAME]):
+        workspace.projects.list.return_value = [SimpleNamespace(name=name) for name in names]
         prepare_sample(workspace, Settings())
     assert made == ["local"], "a sample that is there is not made again"
 

@@ -15,9 +15,9 @@ def test_a_class_is_split_and_made_classes(client, workspace, untouched):
     groups = found.json()
     assert [row["number"] for row in groups] == [1, 2]
     page = client.get(groups_page(project, run, within=label, clusters=2)).text
-    assert page.count("/groups/subtopic") == 2
-    form = {"run": run.id, "within": label, "clusters": 2, "number": "1", "name": "part one"}
-    assert client.post(f"/projects/{project.id}/groups/subtopic", data=form).status_code == 303
+    assert page.count("names.") == 2
+    body = {"within": label, "clusters": 2, "names": {"1": "part one"}}
+    assert client.post(address, json=body).json() == {"answered": groups[0]["size"]}
     said = [row for row in workspace.answers.list(project.id, limit=200) if row.label == "part one"]
     assert len(said) == groups[0]["size"]
     labels = {workspace.runs.prediction(run.id, row.document).label for row in said}

@@ -25,7 +25,7 @@ import numpy as np
 import pytest
 
 from isthmus.exceptions import IsthmusWarning
-from isthmus.workbench import service
+from isthmus.workbench import context
 from isthmus.workspace import checks, database, open_workspace, worker
 from isthmus.workspace.worker import work
 from isthmus_bench.shifted import make_shifted_texts
@@ -118,14 +118,14 @@ class Person:
     def open(self, place="", **query):
         return self.story.tell(self.name, self.client.get(self.home + place, params=query or None))
 
-    def send(self, place="", *, told=True, **form):
-        """What a form sends; an answer that says what was said before need not be told."""
-        answer = self.client.post(self.home + place, data=form)
-        return self.story.tell(self.name, answer) if told else answer
-
-    def ask(self, method, place, body=None, **query):
+    def ask(self, method, place, body=None, *, told=True, **query):
+        """Call the JSON interface; an answer like an earlier one need not be written down."""
         sent = self.client.request(method, "/api" + self.home + place, json=body, params=query or None)
-        return self.story.tell(self.name, sent)
+        return self.story.tell(self.name, sent) if told else sent
+
+    def send(self, place="", *, told=True, **body):
+        """Send what a form of a page sends."""
+        return self.ask("POST", place, body, told=told)
 
 
 def texts_of_both():
@@ -160,8 +160,8 @@ def live_through(server, workspace):
     server.account("Ann")
     ann = Person(story, "Ann", server.signed_in("Ann"))
     story.tell("Ann", ann.client.get("/projects"))
-    made = story.tell("Ann", ann.client.post("/projects", data={"name": "Two shops"}))
-    project = made.headers["location"].rpartition("/")[2]
+    made = story.tell("Ann", ann.client.post("/api/projects", json={"name": "Two shops"}))
+    project = made.json()["id"]
     ann.home = f"/projects/{project}"
     ann.open()
     # two files
@@ -171,26 +171,25 @@ def live_through(server, workspace):
         ("new.csv", target, "target"),
         ("more.csv", target, "extra"),
     ):
-        sent = ann.client.post(ann.home + "/data", data={"kind": kind}, files={"file": (name, content, "text/csv")})
-        story.tell("Ann", sent)
-        rows[kind] = sent.headers["location"].rpartition("/")[2]
+        files = {"file": (name, content, "text/csv")}
+        sent = ann.client.post(f"/api{ann.home}/collections", data={"kind": kind}, files=files)
+        rows[kind] = story.tell("Ann", sent).json()["id"]
         ann.open(f"/data/{rows[kind]}")
-    ann.send(f"/data/{rows['source']}/mapping", text=["text"], label="label", id_column="id")
-    ann.send(f"/data/{rows['target']}/mapping", text=["text"], id_column="nothing of the sort")
-    ann.send(f"/data/{rows['target']}/mapping", text=["text"], id_column="id")
+    ann.send(f"/collections/{rows['source']}/mapping", text=["text"], label="label", id_column="id")
+    ann.send(f"/collections/{rows['target']}/mapping", text=["text"], id_column="nothing of the sort")
+    ann.send(f"/collections/{rows['target']}/mapping", text=["text"], id_column="id")
     ann.ask("GET", f"/collections/{rows['source']}/preview")
     ann.ask("GET", f"/collections/{rows['source']}/documents", after=3, limit=2)
-    ann.send(f"/data/{rows['extra']}/remove")
+    ann.ask("DELETE", f"/collections/{rows['extra']}")
     ann.open("/data")
     ann.open(f"/data/{rows['source']}")
     ann.open("/runs")
     # look first, then label
-    ann.send("/diagnosis")
+    ann.send("/diagnoses")
     ann.open("/diagnosis")
     let_work(workspace)
     ann.open("/diagnosis")
-    begun = ann.send("/runs", method="nbc", seed="1", name="first", target=rows["target"])
-    run = begun.headers["location"].rpartition("/")[2]
+    run = ann.send("/runs", method="nbc", random_state=1, name="first", target=rows["target"]).json()["id"]
     ann.open(f"/runs/{run}")
     ann.open(f"/runs/{run}/progress")
     ann.ask("GET", f"/runs/{run}/job")
@@ -206,15 +205,14 @@ def live_through(server, workspace):
         token = ann.client.post("/api/people/invitations", json={"role": role, "project": project}).json()["token"]
         guest = server.client()
         story.tell(name, guest.get("/join/none"))
-        joined = guest.post(f"/join/{token}", data={"name": name, "password": "correct horse battery"})
-        assert joined.status_code == 303
+        guest.post(f"/api/join/{token}", json={"name": name, "password": "correct horse battery"}).raise_for_status()
         people[name] = Person(story, name, server.signed_in(name), project)
     bo, cy = people["Bo"], people["Cy"]
-    ann.send("/second-reading", share="0.5")
+    ann.ask("PATCH", "", {"second_reading": 0.5})
     story.tell("Ann", ann.client.get("/people"))
     cy.open()
     cy.open("/review")
-    cy.send("/review/answers", document="none", run=run, label="class 0")
+    cy.send(f"/runs/{run}/answers", document="none", label="class 0")
     # review
     documents = ann.client.get(f"/api{ann.home}/collections/{rows['target']}/documents", params={"limit": 500}).json()
     numbers = {row["id"]: row["position"] for row in documents}
@@ -223,14 +221,16 @@ def live_through(server, workspace):
         document = on_the_desk(page)
         label = str(truth[numbers[document]])
         given += 1
-        page = bo.send("/review/answers", document=document, run=run, label=label, told=given in (1, 4))
-    bo.send("/review/skip", document=on_the_desk(page), run=run)
+        bo.send(f"/runs/{run}/answers", document=document, label=label, told=given in (1, 4))
+        page = bo.open("/review/desk", run=run)
+    bo.send(f"/runs/{run}/queue/skip", document=on_the_desk(page))
     page = ann.open("/review")
     for label in ("class 0", "class 2", "wholly new", "class 1"):
         told = label in ("wholly new", "class 1")
-        page = ann.send("/review/answers", document=on_the_desk(page), run=run, other=label, told=told)
-    ann.send("/review/undo", run=run)
-    ann.send("/review/answers", document=on_the_desk(page), run=run)
+        ann.send(f"/runs/{run}/answers", document=on_the_desk(page), label=label, told=told)
+        page = ann.open("/review/desk", run=run)
+    ann.send("/answers/undo")
+    ann.send(f"/runs/{run}/answers", document=on_the_desk(page))
     ann.ask("GET", "/agreement")
     ann.ask("GET", "/answers", limit=5)
     ann.ask("GET", f"/runs/{run}/queue")
@@ -245,42 +245,42 @@ def live_through(server, workspace):
     bo.open("/words")
     # groups
     group = ann.ask("GET", f"/runs/{run}/groups").json()[0]["group"]
-    ann.send("/groups/rename", run=run, group=group, name="late parcels")
+    ann.send(f"/runs/{run}/groups/rename", group=group, name="late parcels")
     bo.open("/groups", run=run)
-    bo.send("/groups/class", run=run, group=group, name="parcels")
+    bo.send(f"/runs/{run}/groups/class", group=group, name="parcels")
     ann.open("/groups")
     # a check
-    drawn = bo.send("/check", run=run, size="6")
-    sample = re.search(r"check=(\w+)", drawn.headers["location"])[1]
+    sample = bo.send(f"/runs/{run}/checks", size=6).json()["id"]
     page, read = bo.open("/check", check=sample), 0
     while 'data-document="' in page.text:
         document = on_the_desk(page)
         read += 1
         label = str(truth[numbers[document]])
-        page = bo.send(f"/check/{sample}/answers", document=document, label=label, told=read in (1, 4))
+        bo.send(f"/checks/{sample}/answers", document=document, label=label, told=read in (1, 4))
+        page = bo.open(f"/check/{sample}/desk")
     bo.open("/check")
     bo.ask("GET", f"/checks/{sample}/estimate")
     bo.open("/review/accept", threshold="0.7")
     # teach, compare, take along
-    taught = bo.send("/runs/teach").headers["location"].rpartition("/")[2]
+    taught = bo.send(f"/runs/{run}/teach").json()["id"]
     let_work(workspace)
     bo.open(f"/runs/{taught}")
     bo.open("/compare", a=run, b=taught)
     bo.ask("GET", "/compare", a=run, b=taught)
     bo.open("/export")
     for kind, form in (("labels", "csv"), ("labels", "jsonl"), ("answers", "csv"), ("audit", "csv"), ("labels", "pdf")):
-        bo.send("/export", run=taught, kind=kind, format=form)
+        bo.send("/exports", run=taught, kind=kind, format=form)
     ask_for_everything(ann, bo, run, taught, rows)
     refuse_nonsense(ann, bo, cy, run, rows)
     # the house
-    ann.send("/name", name="Three shops")
-    ann.send(f"/members/{cy_id(ann)}/remove")
+    ann.ask("PATCH", "", {"name": "Three shops"})
+    ann.ask("DELETE", f"/members/{cy_id(ann)}")
     cy.open()
     ann.open()
     ann.open("/history")
-    ann.send("/archive")
+    ann.ask("DELETE", "")
     story.tell("Ann", ann.client.get("/projects"))
-    story.tell("Ann", ann.client.post("/sign-out"))
+    story.tell("Ann", ann.client.delete("/api/session"))
     story.tell("Ann", ann.client.get("/projects"))
     return story.lines
 
@@ -360,29 +360,28 @@ def refuse_nonsense(ann, bo, cy, run, rows):
     ann.ask("POST", "/exports", {"run": run, "kind": "labels", "format": "pdf"})
     ann.ask("POST", "/exports", {"run": run, "kind": "nothing"})
     ann.ask("DELETE", f"/collections/{rows['source']}")
-    ann.send("/name", name="")
+    ann.ask("PATCH", "", {"name": ""})
     ann.send("/runs", method="nbc", target="none")
     ann.send("/words", word="", label="class 0")
-    ann.send(f"/data/{rows['target']}/mapping", id_column="id")
+    ann.send(f"/collections/{rows['target']}/mapping", id_column="id")
     ann.open("/compare", a=run, b="none")
     ann.open("/check", check="none")
-    sent = ann.client.post(
-        ann.home + "/data", data={"kind": "source"}, files={"file": ("x.exe", b"MZ\0\0", "text/csv")}
-    )
-    story.tell("Ann", sent)
-    story.tell("Ann", ann.client.post(ann.home + "/name", data={"name": "x"}, headers={"x-csrf-token": "wrong"}))
+    files = {"file": ("x.exe", b"MZ\0\0", "text/csv")}
+    story.tell("Ann", ann.client.post(f"/api{ann.home}/collections", data={"kind": "source"}, files=files))
+    wrong = {"x-csrf-token": "wrong"}
+    story.tell("Ann", ann.client.patch(f"/api{ann.home}", json={"name": "x"}, headers=wrong))
     story.tell("Ann", ann.client.put(ann.home))
     story.tell("Ann", ann.client.get("/nowhere"))
-    story.tell("Ann", ann.client.post("/sign-in", data={"name": "Ann", "password": "wrong"}))
+    story.tell("Ann", ann.client.post("/api/session", json={"name": "Ann", "password": "wrong"}))
     mine = ann.client.get("/api/session").json()["person"]
     story.tell("Ann", ann.client.patch(f"/api/people/{mine}", json={"role": "viewer"}))
     story.tell("Ann", ann.client.delete(f"/api/people/{mine}"))
     story.tell("Ann", ann.client.get("/api/people"))
-    bo.send("/name", name="Bo's")
+    bo.ask("PATCH", "", {"name": "Bo's"})
     bo.ask("POST", "/members", {"person": mine, "role": "viewer"})
     bo.ask("POST", "/runs", {"method": "nbc"})
     story.tell("Bo", bo.client.get("/people"))
-    story.tell("Bo", bo.client.post("/projects", data={"name": "Bo's"}))
+    story.tell("Bo", bo.client.post("/api/projects", json={"name": "Bo's"}))
     cy.ask("POST", f"/runs/{run}/queue", {"n": 1})
     cy.ask("POST", "/exports", {"run": run})
     cy.open("/export")
@@ -400,8 +399,8 @@ def fix_chance(patch):
     patch.setattr(database, "uuid", names)
     seeds = SimpleNamespace(default_rng=lambda: new(3))
     patch.setattr(checks, "np", SimpleNamespace(**{**vars(np), "random": seeds}))
-    patch.setattr(service, "_FRESH", 0.0)
-    patch.setattr(service, "_RATIO", 0.0)
+    patch.setattr(context, "_FRESH", 0.0)
+    patch.setattr(context, "_RATIO", 0.0)
     patch.setattr(worker, "_TELL", 0.0)
 
 

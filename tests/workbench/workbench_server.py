@@ -121,8 +121,8 @@ class Running:
 
     def signed_in(self, name):
         client = self.client()
-        answer = client.post("/sign-in", data={"name": name, "password": PASSWORD})
-        assert answer.status_code == 303, answer.text
+        answer = client.post("/api/session", json={"name": name, "password": PASSWORD})
+        assert answer.status_code == 200, answer.text
         client.renew()
         return client
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 import anyio.to_thread
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import File
 from fastapi.responses import JSONResponse, PlainTextResponse, Response
@@ -26,15 +26,15 @@ import isthmus
 from isthmus._utils import to_plain
 from isthmus.exceptions import IsthmusError
 from isthmus.report.page import report_style
-from isthmus.workbench import api
-from isthmus.workbench.context import Bench, SignInNeeded, go, page, wants_part
+from isthmus.workbench.context import Bench, SignInNeeded, known_fields
 from isthmus.workbench.gate import Gate
-from isthmus.workbench.pages import accounts, data, groups, projects, review, runs
+from isthmus.workbench.render import go, page, wants_part
+from isthmus.workbench.routes import accounts, data, groups, projects, review, runs
 from isthmus.workbench.settings import Settings
 from isthmus.workspace.database import AWAY, AWAY_SENTENCE
 
 log = logging.getLogger("isthmus.workbench")
-PAGES = (accounts, projects, data, runs, review, groups)
+SUBJECTS = (accounts, projects, data, runs, review, groups)
 # Threads that answer requests.
 THREADS = 4
 # Seconds after which a client should repeat a request that failed for lack of a database or disk space.
@@ -110,9 +110,9 @@ def make_app(workspace: Any, settings: Settings | None = None) -> Gate:
         lifespan=few_threads,
     )
     app.state.bench = bench
-    for module in PAGES:
-        app.include_router(module.router)
-    app.include_router(api.router)
+    for subject in SUBJECTS:
+        app.include_router(subject.api, dependencies=[Depends(known_fields)])
+        app.include_router(subject.pages)
     add_static(app)
     add_health(app)
     add_errors(app)
@@ -127,8 +127,7 @@ def file_addresses() -> list[re.Pattern]:
     list[re.Pattern]
         Patterns of the addresses.
     """
-    routers = [*(module.router for module in PAGES), api.router]
-    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
+    routes = [route for subject in SUBJECTS for route in subject.api.routes if isinstance(route, APIRoute)]
     return [
         route.path_regex
         for route in routes

@@ -1,85 +1,127 @@
-"""Shared code of all pages: the workspace, the templates, the signed-in person and the person's rights."""
+"""Shared code of all routes: the state of the server, who may do what, and how pages are rendered."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from importlib import resources
+from functools import lru_cache
 from typing import Annotated, Any
-from urllib.parse import quote
 
-from fastapi import Depends, Form, HTTPException, Request
-from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi import Body, Depends, HTTPException, Query, Request
+from pydantic import BaseModel, ConfigDict, Field
 
-from isthmus._utils import plural
 from isthmus.exceptions import IsthmusError
-from isthmus.report.listing import tint
-from isthmus.report.page import make_environment
 from isthmus.workbench.sessions import Cookies, PasswordLinks, Passwords, RateLimiter, Session
 from isthmus.workbench.settings import Settings
-from isthmus.workspace.schema import OWNER, ROLES
+from isthmus.workspace.schema import OWNER, ROLES, Answer, Check, Collection, Person, Project, Run
+
+# Age of the numbers above the queue: at least these seconds, or this multiple of the time to count them.
+_FRESH, _RATIO = 2.0, 50
+_TALLIES, _GRADES, _MODELS = 1_000, 8, 4  # entries that each cache keeps in memory
+SITTING = 50  # answers that a forecast assumes if nobody gives a number
+
+# Fields of requests, with their limits in characters; the workspace checks names again.
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Text = Annotated[str, Field(max_length=2_000)]
+NameField, TextField = Annotated[Name, Body(embed=True)], Annotated[Text, Body(embed=True)]
+Token = Annotated[Annotated[str, Field(min_length=1, max_length=64)] | None, Body()]
+After = Annotated[int | None, Query(ge=-1, lt=2**31, description="the last number of the page before")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Filter = Annotated[str | None, Query(max_length=200)]
+# Beginnings of addresses.
+PROJECT, RUN = "/projects/{project}", "/projects/{project}/runs/{run}"
+
+
+class Fields(BaseModel):
+    """Base class of request bodies with optional fields."""
+
+    # A misspelt field would otherwise be ignored without a message.
+    model_config = ConfigDict(extra="forbid")
 
 
 class Bench:
-    """The workspace with the settings, limits and caches of a running server."""
+    """State of a server: its workspace, cookies, limits, templates and caches.
+
+    Parameters
+    ----------
+    workspace : Workspace
+        Open workspace.
+    settings : Settings
+        Settings of the workbench.
+    """
 
     def __init__(self, workspace: Any, settings: Settings):
         self.workspace, self.settings = workspace, settings
-        self.cookies = Cookies(settings)
-        self.passwords = Passwords()
-        self.links = PasswordLinks(settings)
+        self.cookies, self.passwords, self.links = Cookies(settings), Passwords(), PasswordLinks(settings)
         self.by_name = RateLimiter(5, 900)  # 5 failures in 900 seconds for one address and one account
         # 30 failures for one address, whatever the account.
         self.by_address = RateLimiter(30, 900)
         self.by_account = RateLimiter(50, 900)  # 50 failures for one account, whatever the address
         self.familiar: dict[str, None] = {}  # pairs of address and account that have signed in before
-        self.templates = make_templates()
-        self.tallies: dict[str, Any] = {}  # numbers shown above the queue, by run; a few seconds old
+        self.tallies: dict[str, Tally] = {}  # numbers shown above the queue, by run; a few seconds old
         self.counting = threading.Lock()  # held by the request that refreshes these numbers
-        self.runs: dict[str, Any] = {}  # finished runs, for the review page
-        self.grades: dict[str, Any] = {}  # weights of words for highlighting, by run
-        # Saved results that label texts for scripts, by run; the least recently used first.
-        self.models: dict[str, Any] = {}
         self.loading = threading.Lock()  # held while a saved result is loaded, so that only one is loaded at a time
+        # Weights of words for highlighting, and saved results that label texts for scripts. A finished run never
+        # changes, so both can stay in memory.
+        self.grades: Callable[[str], Any] = lru_cache(_GRADES)(lambda run: workspace.runs.table(run, "words"))
+        self._models: Callable[[str], Any] = lru_cache(_MODELS)(lambda run: workspace.exports.load(run))
 
-    def enter(self, session: Session, path: str) -> tuple[Any, tuple[Any, str] | None]:
-        """Return the person of a session and the project of the address; called for every request.
+    def model(self, run: str) -> Any:
+        """Return the saved result of a run.
+
+        Parameters
+        ----------
+        run : str
+            Id of a finished run.
+
+        Returns
+        -------
+        LabelResult
+            The result.
+        """
+        with self.loading:
+            return self._models(run)
+
+    def enter(self, session: Session, path: str) -> tuple[Person | None, tuple[Project, str] | None]:
+        """Return the person behind a session, and the project of an address with the person's role.
 
         Parameters
         ----------
         session : Session
-            Session from the cookie.
+            Session of the request.
         path : str
             Path of the address.
 
         Returns
         -------
-        tuple[Any, tuple[Any, str] or None]
-            The person, or None without a valid session; and the project with the person's role in it, or None.
+        tuple
+            The person or None, and the pair of project and role or None.
         """
-        workspace, project = self.workspace, project_in(path)
-        if self.settings.accounts:
-            signed_in = session.person is not None and session.stamp is not None
-            person = workspace.people.behind(session.person, session.stamp, session.key) if signed_in else None
-            return person, self.enter_project(person, project) if person and project else None
-        person = workspace.people.local()
-        return person, self.enter_project(person, project) if project else None
+        if not self.settings.accounts:
+            person = self.workspace.people.local()
+        elif session.person is None or session.stamp is None:
+            return None, None
+        else:
+            person = self.workspace.people.behind(session.person, session.stamp, session.key)
+        project = project_in(path)
+        return person, self.enter_project(person, project) if person and project else None
 
-    def enter_project(self, person: Any, project: str) -> tuple[Any, str] | None:
+    def enter_project(self, person: Person, project: str) -> tuple[Project, str] | None:
         """Return a project with a person's role in it.
 
         Parameters
         ----------
-        person : Any
+        person : Person
             The person.
         project : str
             Id of the project.
 
         Returns
         -------
-        tuple[Any, str] or None
-            Project and role, or None if the project does not exist or the person is no member.
+        tuple or None
+            Project and role; None if the project does not exist or the person is no member.
         """
         if self.settings.accounts:
             return self.workspace.projects.seen_by(project, person.id)
@@ -90,19 +132,19 @@ class Bench:
                 return None
             raise  # other errors, such as an unavailable database, do not mean that the project is missing
 
-    def projects_of(self, person: Any, *, archived: bool = False) -> list[Any]:
-        """Return the projects that a person can see; without accounts, all projects.
+    def projects_of(self, person: Person, *, archived: bool = False) -> list[Project]:
+        """Return the projects that a person can see.
 
         Parameters
         ----------
-        person : Any
+        person : Person
             The person.
         archived : bool, default=False
             Whether to include archived projects.
 
         Returns
         -------
-        list[Any]
+        list[Project]
             The projects.
         """
         return self.workspace.projects.list(person.id if self.settings.accounts else None, archived=archived)
@@ -119,99 +161,19 @@ def project_in(path: str) -> str:
     Returns
     -------
     str
-        The id, or "" if the address names no project.
+        The id, or "".
     """
     parts = path.removeprefix("/api").split("/", 3)
     return parts[2] if len(parts) > 2 and parts[1] == "projects" else ""
 
 
-def make_templates() -> Any:
-    """Build the template environment from the workbench's and the report's templates.
-
-    Returns
-    -------
-    Any
-        The environment, with filters for both.
-    """
-    environment = make_environment(resources.files("isthmus.workbench") / "templates" / "pages.html.j2")
-    environment.filters["when"] = when
-    environment.filters["size"] = in_bytes
-    environment.filters["tinted"] = tinted
-    environment.globals |= {"plural": plural, "bits": environment.get_template("bits").module}
-    return environment
-
-
-def when(moment: datetime | str | None) -> str:
-    """Return a time in UTC as text, for pages.
-
-    Parameters
-    ----------
-    moment : datetime | str or None
-        Time, or its ISO 8601 form.
-
-    Returns
-    -------
-    str
-        Date and time to the minute, or a dash for None.
-    """
-    if moment is None:
-        return "–"
-    if isinstance(moment, str):
-        moment = datetime.fromisoformat(moment)
-    if moment.tzinfo is not None:
-        moment = moment.astimezone(UTC)
-    return moment.strftime("%Y-%m-%d %H:%M")
-
-
-def in_bytes(size: float | None) -> str:
-    """Return a size with a unit, for pages.
-
-    Parameters
-    ----------
-    size : float or None
-        Bytes.
-
-    Returns
-    -------
-    str
-        Text such as "1.5 MB".
-    """
-    size = float(size or 0)
-    for unit in ("B", "kB", "MB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 100 else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GB"
-
-
-def tinted(text: str, words: dict | None, code: int) -> list[tuple[str, str]]:
-    """Split a text into chunks with their highlighting.
-
-    Parameters
-    ----------
-    text : str
-        Text of a document.
-    words : dict or None
-        Weights of each word by class, or None.
-    code : int
-        Index of the class.
-
-    Returns
-    -------
-    list[tuple[str, str]]
-        Chunks with the names of their tints; one chunk without tint if the words or the class are unknown.
-    """
-    width = len(next(iter(words.values()))) if words else 0
-    return tint(text, words or {}, code) if 0 <= code < width else [(text, "")]
-
-
 def get_bench(request: Request) -> Bench:
-    """Return the state of the server for a request.
+    """Return the state of the server.
 
     Parameters
     ----------
     request : Request
-        Request of the browser or client.
+        Any request.
 
     Returns
     -------
@@ -221,13 +183,14 @@ def get_bench(request: Request) -> Bench:
     return request.app.state.bench
 
 
+# Dependencies are coroutines: FastAPI would run a plain function in a thread, which costs more than its body.
 async def bench_now(request: Request) -> Bench:
-    """Return the state of the server as a dependency; asynchronous, so that it needs no thread.
+    """Return the state of the server, as a dependency of routes.
 
     Parameters
     ----------
     request : Request
-        Request of the browser or client.
+        Any request.
 
     Returns
     -------
@@ -237,27 +200,21 @@ async def bench_now(request: Request) -> Bench:
     return get_bench(request)
 
 
-BenchNow = Annotated[Bench, Depends(bench_now)]
-
-
-Field = Annotated[str, Form(max_length=2_000)]  # field of an HTML form
-
-
 class SignInNeeded(Exception):
-    """Raised when somebody who has not signed in requests a page."""
+    """Raised when nobody has signed in; the application answers with 401 or the page for signing in."""
 
 
-async def signed_in(request: Request) -> Any:
-    """Return the signed-in person, or redirect to the sign-in page.
+async def signed_in(request: Request) -> Person:
+    """Return the signed-in person, as a dependency of routes.
 
     Parameters
     ----------
     request : Request
-        Request of the browser or client.
+        The request.
 
     Returns
     -------
-    Any
+    Person
         The person.
 
     Raises
@@ -265,78 +222,253 @@ async def signed_in(request: Request) -> Any:
     SignInNeeded
         If nobody has signed in.
     """
-    person = request.state.person
-    if person is None:
+    if request.state.person is None:
         raise SignInNeeded
+    return request.state.person
+
+
+async def known_fields(request: Request) -> None:
+    """Refuse a JSON body with a field that the operation does not know, as a dependency of routes.
+
+    Parameters
+    ----------
+    request : Request
+        The request.
+
+    Raises
+    ------
+    HTTPException
+        If a field is unknown.
+    """
+    names = {field.alias for field in request.scope["route"].dependant.body_params}
+    # A misspelt field would otherwise be ignored without a message. A model, named "body", checks its own fields.
+    if names and names != {"body"} and request.headers.get("content-type", "").startswith("application/json"):
+        body = await request.json()
+        unknown = sorted(set(body) - names) if isinstance(body, dict) else []
+        if unknown:
+            raise HTTPException(422, f"{unknown[0][:40]!r} is no field here; use {', '.join(sorted(names))}.")
+
+
+BenchNow = Annotated[Bench, Depends(bench_now)]
+SignedIn = Annotated[Person, Depends(signed_in)]
+
+
+async def workspace_owner(bench: BenchNow, person: SignedIn) -> Person:
+    """Return the signed-in person if it is an owner of the workspace.
+
+    Parameters
+    ----------
+    bench : Bench
+        State of the server.
+    person : Person
+        The signed-in person.
+
+    Returns
+    -------
+    Person
+        The person.
+    """
+    require_workspace_owner(bench, person, "Only owners of the workspace can do this.")
     return person
 
 
-Person = Annotated[Any, Depends(signed_in)]
+def require_workspace_owner(bench: Bench, person: Person, reason: str) -> None:
+    """Raise an error if a person is not an owner of the workspace.
+
+    Parameters
+    ----------
+    bench : Bench
+        State of the server.
+    person : Person
+        The person.
+    reason : str
+        Sentence of the error.
+
+    Raises
+    ------
+    HTTPException
+        If the person is no owner.
+    """
+    if bench.settings.accounts and person.role != OWNER:
+        raise HTTPException(403, reason)
+
+
+WorkspaceOwner = Annotated[Person, Depends(workspace_owner)]
 
 
 @dataclass
 class Access:
-    """A project as one person sees it."""
+    """What a request may do in a project: the project, the person and the role."""
 
     bench: Bench
-    project: Any
-    person: Any
+    project: Project
+    person: Person
     role: str
     request: Any = None
 
     @property
     def workspace(self) -> Any:
-        """The workspace."""
+        """The open workspace."""
         return self.bench.workspace
 
     @property
+    def id(self) -> str:
+        """Id of the project."""
+        return self.project.id
+
+    @property
     def by(self) -> str:
-        """Id of the person, for recording changes."""
+        """Id of the person."""
         return self.person.id
 
     def may(self, role: str) -> bool:
-        """Return whether the person has at least a role in the project.
+        """Return whether the person has a role, or one that includes it.
 
         Parameters
         ----------
         role : str
-            Role that an action needs.
+            The role.
 
         Returns
         -------
         bool
-            True if the person has the role or a higher one.
+            True if so.
         """
         return ROLES.index(self.role) >= ROLES.index(role)
 
+    def require(self, role: str) -> Access:
+        """Return this access, or raise an error if the person lacks a role.
 
-def access(needed: str):
-    """Return a dependency that provides a project to people with at least a given role.
+        Parameters
+        ----------
+        role : str
+            The role.
 
-    A missing project and a project of other people give the same answer.
+        Returns
+        -------
+        Access
+            The same access.
+
+        Raises
+        ------
+        HTTPException
+            If the person's role does not suffice.
+        """
+        if not self.may(role):
+            raise HTTPException(403, f"This needs the role {role}; your role here is {self.role}.")
+        return self
+
+    def own(self, found: Any, what: str) -> Any:
+        """Return an object of this project, or raise an error if it belongs to another one.
+
+        Parameters
+        ----------
+        found : Any
+            Object with the attribute ``project``.
+        what : str
+            Kind of the object, for the error message.
+
+        Returns
+        -------
+        Any
+            The same object.
+
+        Raises
+        ------
+        HTTPException
+            If the object belongs to another project; the sentence is that for a missing object.
+        """
+        if found.project != self.id:
+            raise HTTPException(404, f"There is no such {what} here.")
+        return found
+
+    def run(self, id: str) -> Run:
+        """Return a run of this project.
+
+        Parameters
+        ----------
+        id : str
+            Id of the run.
+
+        Returns
+        -------
+        Run
+            The run.
+        """
+        return self.own(self.workspace.runs.get(id), "run")
+
+    def run_or_latest(self, id: str | None) -> Run | None:
+        """Return a run of this project, or the latest finished one.
+
+        Parameters
+        ----------
+        id : str or None
+            Id of the run; empty for the latest.
+
+        Returns
+        -------
+        Run or None
+            The run; None if no run has finished.
+        """
+        return self.run(id) if id else self.workspace.runs.latest(self.id)
+
+    def collection(self, id: str) -> Collection:
+        """Return a file of this project.
+
+        Parameters
+        ----------
+        id : str
+            Id of the file.
+
+        Returns
+        -------
+        Collection
+            The file.
+        """
+        return self.own(self.workspace.collections.get(id), "file")
+
+    def check(self, id: str) -> tuple[Check, Run]:
+        """Return a sample of this project with its run.
+
+        Parameters
+        ----------
+        id : str
+            Id of the sample.
+
+        Returns
+        -------
+        tuple[Check, Run]
+            The sample and the run.
+        """
+        found = self.workspace.checks.get(id)
+        return found, self.own(self.workspace.runs.get(found.run), "sample")
+
+    def forget_tallies(self) -> None:
+        """Count the numbers above the queue anew, after a decision about many documents."""
+        self.bench.tallies.clear()
+
+
+def access(needed: str) -> Callable:
+    """Return the dependency that requires a role in the project of the address.
 
     Parameters
     ----------
     needed : str
-        Lowest role that may use the address.
+        The role.
 
     Returns
     -------
-    object
-        Dependency for FastAPI.
+    callable
+        The dependency.
     """
 
-    async def enter(request: Request, project: str, bench: BenchNow, person: Person) -> Access:
-        """Return the project of the address if the person has the role."""
+    async def enter(request: Request, project: str, bench: BenchNow, person: SignedIn) -> Access:
+        """Return what the person may do, or raise an error."""
         seen = request.state.seen  # the gate has looked it up together with the person
         if seen is None or seen[0].id != project:
             raise HTTPException(404, "There is no such project here.")
-        entered = Access(bench, seen[0], person, seen[1], request)
-        if not entered.may(needed):
-            raise HTTPException(403, f"This needs the role {needed}; your role here is {entered.role}.")
-        return entered
+        return Access(bench, seen[0], person, seen[1], request).require(needed)
 
-    enter.__name__ = f"as_{needed}"
     enter.needed = needed  # type: ignore[attr-defined]  # a test checks that every address requires a role
     return enter
 
@@ -346,144 +478,199 @@ Reviewer = Annotated[Access, Depends(access("reviewer"))]
 Owner = Annotated[Access, Depends(access("owner"))]
 
 
-async def workspace_owner(bench: BenchNow, person: Person) -> Any:
-    """Return the person if they may invite people and change accounts.
-
-    Parameters
-    ----------
-    bench : BenchNow
-        State of the server.
-    person : Person
-        The signed-in person.
-
-    Returns
-    -------
-    Any
-        The person.
-
-    Raises
-    ------
-    HTTPException
-        If the person is no owner of the workspace.
-    """
-    if bench.settings.accounts and person.role != "owner":
-        raise HTTPException(403, "Only owners of the workspace can do this.")
-    return person
+# -- The numbers above the queue. Counting them takes longer than an answer, so they may be some seconds old.
 
 
-WorkspaceOwner = Annotated[Any, Depends(workspace_owner)]
+@dataclass
+class Tally:
+    """Numbers of a run's queue and of its project's answers, valid until a time of the monotonic clock."""
 
+    until: float
+    counts: dict[str, int]
+    agreement: dict[str, Any]
+    by_person: dict[str, int]
+    labels: list[str]
+    forecast: dict[str, Any] | None  # forecast for ``SITTING`` more answers
 
-def page(request: Request, name: str, /, status: int = 200, access: Access | None = None, **facts: Any) -> HTMLResponse:
-    """Render a page.
+    def shown_to(self, person: str) -> dict[str, Any]:
+        """Return the numbers as one person sees them.
 
-    Parameters
-    ----------
-    request : Request
-        Request of the browser or client.
-    name : str
-        Name of the template.
-    status : int, default=200
-        HTTP status.
-    access : Access, optional
-        The project and the person's role in it, for pages of a project.
-    **facts : Any
-        Values for the template.
+        Parameters
+        ----------
+        person : str
+            Id of the person.
 
-    Returns
-    -------
-    HTMLResponse
-        The page.
-    """
-    bench = get_bench(request)
-    state = request.state
-    text = bench.templates.get_template(name).render(
-        {
-            "request": request,
-            "path": request.url.path,
-            "person": getattr(state, "person", None),
-            "accounts": bench.settings.accounts,
-            "csrf": bench.cookies.csrf(state.session),
-            "access": access,
-            "home": f"/projects/{access.project.id}" if access else "",
-            "nav": None,
-            # Token of an answer given on this page, so that a repeated click adds nothing.
-            "now": datetime.now(UTC).isoformat(),
-            **facts,
+        Returns
+        -------
+        dict[str, Any]
+            ``mine``, ``answers``, ``waiting``, ``held``, ``agreement`` and ``forecast``.
+        """
+        return {
+            "mine": self.by_person.get(person, 0),
+            "answers": sum(self.by_person.values()),
+            "waiting": self.counts["to_review"],
+            "held": self.counts["leased"],
+            "agreement": self.agreement if self.agreement["documents"] else None,
+            "forecast": self.forecast,
         }
-    )
-    # Texts may contain halves of surrogate pairs, which UTF-8 cannot encode.
-    return HTMLResponse(text.encode("utf-8", "replace"), status_code=status)
+
+    def add(self, given: Answer) -> None:
+        """Count an answer that has just been given.
+
+        Parameters
+        ----------
+        given : Answer
+            The answer.
+        """
+        self.by_person[given.by] = self.by_person.get(given.by, 0) + 1
+        if given.current:  # a second reading does not shorten the queue
+            self.counts["to_review"] = max(0, self.counts["to_review"] - 1)
+        self.labels = sorted({*self.labels, given.label})
 
 
-def go_to(access: Access, *parts: str, query: str = "") -> Response:
-    """Redirect to a page of the project.
+def tally(access: Access, run: Run) -> Tally:
+    """Return the numbers above the queue of a run.
 
     Parameters
     ----------
     access : Access
-        The project.
-    *parts : str
-        Parts of the address after the project.
-    query : str, default=""
-        Query with its question mark.
+        Access to the project.
+    run : Run
+        The run.
 
     Returns
     -------
-    Response
-        The redirect.
+    Tally
+        The numbers.
     """
-    return go(access.request, at("projects", access.project.id, *parts) + query)
+    bench, answers, kept = access.bench, access.workspace.answers, access.bench.tallies.get(run.id)
+    # Old numbers are shown while another request counts; without old numbers, each request counts.
+    if kept is not None and (kept.until > time.monotonic() or not bench.counting.acquire(blocking=False)):
+        return kept
+    try:
+        began = time.monotonic()
+        found = Tally(
+            until=0.0,
+            counts=access.workspace.queue.counts(run.id),
+            agreement=answers.agreement(access.id),
+            by_person={row["by"]: row["answers"] for row in answers.counts(access.id)},
+            labels=answers.labels(access.id),
+            forecast=forecast_of(access, run, SITTING),
+        )
+        ended = time.monotonic()
+        # Counting takes at most a fiftieth of the time, however large the project is.
+        found.until = ended + max(_FRESH, _RATIO * (ended - began))
+        remember(bench.tallies, run.id, found, _TALLIES)
+        return found
+    finally:
+        if kept is not None:
+            bench.counting.release()
 
 
-def wants_part(request: Request) -> bool:
-    """Return whether a script of the page requests a part of it.
+def forecast_of(access: Access, run: Run, read: int) -> dict[str, Any] | None:
+    """Return how many labels more answers would correct.
 
     Parameters
     ----------
-    request : Request
-        Request of the browser or client.
+    access : Access
+        Access to the project.
+    run : Run
+        The run.
+    read : int
+        Number of answers.
 
     Returns
     -------
-    bool
-        True for a request of htmx.
+    dict or None
+        The figures and a sentence; None without an expected accuracy.
     """
-    return request.headers.get("hx-request") == "true"
+    found = access.workspace.runs.forecast(run.id, read)
+    return None if found is None or not found.answers else {**found._asdict(), "sentence": str(found)}
 
 
-def go(request: Request, address: str) -> Response:
-    """Redirect the browser after a change.
+def remember(kept: dict[str, Any], key: str, value: Any, most: int) -> None:
+    """Add a value to a cache, and drop its oldest entries.
 
     Parameters
     ----------
-    request : Request
-        Request of the browser or client.
-    address : str
-        Address of the next page.
-
-    Returns
-    -------
-    Response
-        The redirect.
+    kept : dict
+        The cache.
+    key : str
+        Key of the value.
+    value : Any
+        The value.
+    most : int
+        Largest number of entries.
     """
-    if wants_part(request):
-        # htmx would insert the target of an ordinary redirect into the page.
-        return Response(status_code=204, headers={"HX-Redirect": address})
-    return RedirectResponse(address, status_code=303)
+    kept[key] = value
+    while len(kept) > most:
+        kept.pop(next(iter(kept)))
 
 
-def at(*parts: str) -> str:
-    """Return an address with quoted parts.
+def people_names(access: Access) -> dict[str, str]:
+    """Return the names of all people by their ids.
 
     Parameters
     ----------
-    *parts : str
-        Parts of the path.
+    access : Access
+        Access to any project.
 
     Returns
     -------
-    str
-        The path.
+    dict[str, str]
+        The names.
     """
-    return "/" + "/".join(quote(part, safe="") for part in parts)
+    return {row.id: row.name for row in access.workspace.people.list()}
+
+
+def known_classes(run: Run, answered: list[str]) -> list[str]:
+    """Return the classes of a run, then those that only people have used.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    answered : list[str]
+        Classes of answers.
+
+    Returns
+    -------
+    list[str]
+        The classes.
+    """
+    known = list((run.summary or {}).get("classes", []))
+    return known + [name for name in answered if name not in known]
+
+
+def classes_of(access: Access, run: Run | None) -> list[str]:
+    """Return the classes of a run and of its project's answers.
+
+    Parameters
+    ----------
+    access : Access
+        Access to the project.
+    run : Run or None
+        The run.
+
+    Returns
+    -------
+    list[str]
+        The classes; none without a run.
+    """
+    return known_classes(run, access.workspace.answers.labels(access.id)) if run else []
+
+
+def answer_count(access: Access) -> int:
+    """Return the number of a project's answers.
+
+    Parameters
+    ----------
+    access : Access
+        Access to the project.
+
+    Returns
+    -------
+    int
+        The number.
+    """
+    return sum(row["answers"] for row in access.workspace.answers.counts(access.id))

@@ -11,8 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
@@ -28,8 +27,7 @@ from isthmus.workspace.database import AWAY
 
 log = logging.getLogger("isthmus.workbench")
 SAFE = ("GET", "HEAD", "OPTIONS")
-# Where the token of a change is expected: in a form, or in a header.
-FORM_FIELD, HEADER = "csrf", "x-csrf-token"
+HEADER = "x-csrf-token"  # where the token of a change is expected
 # Pages load only files of this server, so that injected markup cannot load or send data elsewhere.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -182,7 +180,7 @@ class Gate:
                 raise Refused(503)
             new_cookie |= await self._enter(request)
             async with self._turn(request):
-                await self.app(scope, await self._checked(request, body), answer)
+                await self.app(scope, self._checked(request, body), answer)
         except HTTPException as refusal:
             if not facts["status"]:
                 await refuse(request, refusal.status_code, refusal.detail)(scope, body, answer)
@@ -235,7 +233,7 @@ class Gate:
             # Forget finished addresses, so that the counter does not grow.
             under_way += Counter()
 
-    async def _checked(self, request: Request, body: Body) -> Receive:
+    def _checked(self, request: Request, body: Body) -> Body:
         """Check the origin, the size and the token of a change, and return its body."""
         if request.method in SAFE:
             return body
@@ -246,13 +244,9 @@ class Gate:
             raise Refused(413)
         if request.state.person is None:
             body.ends = asyncio.get_running_loop().time() + _STRANGER_SECONDS
-        token, receive = request.headers.get(HEADER, ""), body
-        # Forms without a script carry the token in the body, which is read only now.
-        if not token and request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
-            token, receive = await _token_in_form(request.scope, body)
-        if not self.cookies.csrf_holds(request.state.session, token):
+        if not self.cookies.csrf_holds(request.state.session, request.headers.get(HEADER)):
             raise Refused(403)
-        return receive
+        return body
 
     def _limit(self, request: Request) -> int:
         """Return the largest allowed body in bytes, by the person and the address."""
@@ -320,19 +314,3 @@ def _place(address: str) -> tuple | None:
         return (parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS[parts.scheme])
     except (KeyError, ValueError):
         return None
-
-
-async def _token_in_form(scope: Any, body: Body) -> tuple[str, Receive]:
-    """Return the token of a form, and a body that can be read again."""
-    content = await Request(scope, body).body()
-    try:
-        fields = parse_qs(content.decode("latin-1"), max_num_fields=1_000)
-    except ValueError:
-        fields = {}
-    messages = iter([{"type": "http.request", "body": content, "more_body": False}])
-
-    async def again() -> Message:
-        """Return the body that has been read, then further messages."""
-        return next(messages, None) or await body()
-
-    return fields.get(FORM_FIELD, [""])[0], again

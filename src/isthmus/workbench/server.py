@@ -22,7 +22,7 @@ from isthmus._utils import plural
 from isthmus.exceptions import UsageError
 from isthmus.features.languages import identify_language
 from isthmus.workbench.app import make_app
-from isthmus.workbench.service import add_sample, find_sample
+from isthmus.workbench.sample import NAME, add_sample
 from isthmus.workbench.settings import MIB, Settings, check_proxies, is_every_address, is_loopback, load_secret
 from isthmus.workspace.worker import start_worker, stop_worker
 
@@ -302,7 +302,7 @@ def prepare_sample(workspace: Any, settings: Settings) -> None:
         Settings of the workbench.
     """
     person = sample_owner(workspace, settings)
-    if find_sample(workspace, person.id) is None:
+    if NAME not in [row.name for row in workspace.projects.list(person.id)]:
         add_sample(workspace, by=person.id)
 
 

@@ -42,17 +42,17 @@ from isthmus.workspace.documents import TermIndex
 from isthmus.workspace.files import MAX_UPLOAD, FileStore, read_ending
 from isthmus.workspace.jobs import add_job
 from isthmus.workspace.schema import (
+    ANNOTATORS,
     ANSWERS,
     COLLECTIONS,
     DOCUMENTS,
     FILES,
-    HANDS,
     KINDS,
     PROJECTS,
     RUNS,
     TERMS,
+    Annotator,
     Collection,
-    Hand,
 )
 
 # Limits of a preview: rows, characters of a cell, and columns.
@@ -578,10 +578,10 @@ def _load(place: Path, name: str) -> Rows | None:
 # by their estimated reliability
 
 
-class Hands(Part):
+class Annotators(Part):
     """Answers of annotators without an account, such as a language model or a rule."""
 
-    def add(self, run: str, entries: Sequence[Mapping[str, Any]], *, file: str, by: str) -> builtins.list[Hand]:
+    def add(self, run: str, entries: Sequence[Mapping[str, Any]], *, file: str, by: str) -> builtins.list[Annotator]:
         """Store an annotator's answers for the target documents of a run.
 
         Later runs weight them by the annotator's reliability. If an annotator answers a document twice, the later file
@@ -600,7 +600,7 @@ class Hands(Part):
 
         Returns
         -------
-        list[Hand]
+        list[Annotator]
             All annotators of the project.
 
         Raises
@@ -615,23 +615,23 @@ class Hands(Part):
                     "Some answers name no annotator; name the annotator who gave them, or fill in the column by.",
                     code="bad-answers",
                 )
-            hand = check_name(entry["by"], "hand")
-            said.setdefault(hand, {})[int(entry["row"])] = check_label(str(entry["label"]))
+            name = check_name(entry["by"], "annotator")
+            said.setdefault(name, {})[int(entry["row"])] = check_label(str(entry["label"]))
         with self._db.writing() as connection:
             found = find_row(connection, RUNS, run)
-            for hand, answers in said.items():
+            for name, answers in said.items():
                 id = add_row(
-                    connection, HANDS, project_id=found.project_id, target_id=found.target_id, name=hand,
+                    connection, ANNOTATORS, project_id=found.project_id, target_id=found.target_id, name=name,
                     file=check_filename(file), answers=len(answers), created_by=by,
                     said=[list(answer) for answer in sorted(answers.items())],
                 )  # fmt: skip
                 note_event(
-                    connection, "hand added", by=by, project=found.project_id, subject=id, name=hand,
+                    connection, "annotator added", by=by, project=found.project_id, subject=id, name=name,
                     answers=len(answers), file=file,
                 )  # fmt: skip
         return self.list(found.project_id)
 
-    def list(self, project: str) -> builtins.list[Hand]:
+    def list(self, project: str) -> builtins.list[Annotator]:
         """Return the annotators of a project in the order in which their files were added.
 
         Parameters
@@ -641,13 +641,13 @@ class Hands(Part):
 
         Returns
         -------
-        list[Hand]
+        list[Annotator]
             Annotators that have not been removed.
         """
-        query = HANDS.select().where(HANDS.c.project_id == project, HANDS.c.removed_at.is_(None))
-        return self._all(Hand, query.order_by(HANDS.c.created_at, HANDS.c.id))
+        query = ANNOTATORS.select().where(ANNOTATORS.c.project_id == project, ANNOTATORS.c.removed_at.is_(None))
+        return self._all(Annotator, query.order_by(ANNOTATORS.c.created_at, ANNOTATORS.c.id))
 
-    def get(self, id: str) -> Hand:
+    def get(self, id: str) -> Annotator:
         """Return an annotator's file by its id, or raise an error if it does not exist.
 
         Parameters
@@ -660,7 +660,7 @@ class Hands(Part):
         Hand
             The annotator's file.
         """
-        return self._get(Hand, id)
+        return self._get(Annotator, id)
 
     def remove(self, id: str, *, by: str) -> None:
         """Remove an annotator's file; later runs ignore its answers.
@@ -673,12 +673,12 @@ class Hands(Part):
             Id of the person who makes the change.
         """
         with self._db.writing() as connection:
-            row = find_row(connection, HANDS, id, lock=True)
-            set_row(connection, HANDS, id, removed_at=utc_now(), removed_by=by)
-            note_event(connection, "hand removed", by=by, project=row.project_id, subject=id, name=row.name)
+            row = find_row(connection, ANNOTATORS, id, lock=True)
+            set_row(connection, ANNOTATORS, id, removed_at=utc_now(), removed_by=by)
+            note_event(connection, "annotator removed", by=by, project=row.project_id, subject=id, name=row.name)
 
 
-def hand_snapshot(connection: Connection, target: str) -> list[list]:
+def annotator_snapshot(connection: Connection, target: str) -> list[list]:
     """Return the answers of all annotators for the documents of a target.
 
     Parameters
@@ -693,10 +693,10 @@ def hand_snapshot(connection: Connection, target: str) -> list[list]:
     list[list]
         Lists of position, class and name of the annotator.
     """
-    h = HANDS.c
+    h = ANNOTATORS.c
     query = sa.select(h.name, h.said).where(h.target_id == target, h.removed_at.is_(None))
     said: dict[tuple[str, int], str] = {}
     # In the order of the files, so that an annotator's later answer replaces the earlier one.
-    for hand, answers in connection.execute(query.order_by(h.created_at, h.id)):
-        said |= {(hand, position): label for position, label in answers}
-    return [[position, label, hand] for (hand, position), label in said.items()]
+    for name, answers in connection.execute(query.order_by(h.created_at, h.id)):
+        said |= {(name, position): label for position, label in answers}
+    return [[position, label, name] for (name, position), label in said.items()]

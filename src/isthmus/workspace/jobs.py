@@ -80,7 +80,7 @@ class Jobs(Part):
             if id is None:
                 return None
             job = find_row(connection, JOBS, id)
-            values = {"started_at": now, "heard_at": now, "attempts": job.attempts + 1, "error": None}
+            values = {"started_at": now, "heartbeat_at": now, "attempts": job.attempts + 1, "error": None}
             _set_state(connection, job, RUNNING, **values)
         return self.get(id)
 
@@ -100,7 +100,7 @@ class Jobs(Part):
             True if the job should be cancelled.
         """
         with self._db.writing(durable=False) as connection:
-            set_row(connection, JOBS, id, progress=plain_detail(progress), heard_at=utc_now())
+            set_row(connection, JOBS, id, progress=plain_detail(progress), heartbeat_at=utc_now())
             return bool(connection.scalar(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)))
 
     def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:

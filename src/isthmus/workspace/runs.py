@@ -17,7 +17,7 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.methods import METHODS, get_method
 from isthmus.options import ERROR_BUDGET, LabelOptions
-from isthmus.workspace.collections import hand_snapshot
+from isthmus.workspace.collections import annotator_snapshot
 from isthmus.workspace.context import (
     add_row,
     check_count,
@@ -689,7 +689,7 @@ def _snapshot(connection: Connection, target: str, *wanted: Any) -> list[list]:
 
 
 # Tables of answers that a run learns from, with the functions that take their snapshots.
-SAID = {"answers": answer_snapshot, "replaced_answers": replaced_snapshot, "machine_answers": hand_snapshot}
+SAID = {"answers": answer_snapshot, "replaced_answers": replaced_snapshot, "machine_answers": annotator_snapshot}
 
 
 def word_snapshot(connection: Connection, project: str) -> dict[str, str]:

@@ -420,7 +420,7 @@ HOW_DRAWN = sa.case((ANSWERS.c.kind == OF_GROUP, OF_GROUP), else_=ANSWERS.c.draw
 
 
 @dataclass(frozen=True)
-class Hand:
+class Annotator:
     """A file of answers from a machine or from somebody without an account; runs weight them by reliability."""
 
     id: Id
@@ -435,11 +435,11 @@ class Hand:
     removed_by: PersonId | None
 
 
-HANDS = _table(
-    "hands",
-    Hand,
+ANNOTATORS = _table(
+    "annotators",
+    Annotator,
     sa.Column("said", sa.JSON, nullable=False),  # lists of position and label
-    sa.Index("ix_hands_project_id", "project_id", "created_at"),
+    sa.Index("ix_annotators_project_id", "project_id", "created_at"),
 )
 # Documents that a second person reads without seeing the first answer, to estimate agreement.
 SECOND_READINGS = sa.Table(
@@ -557,7 +557,7 @@ class Job:
     created_by: PersonId | None
     created_at: datetime
     started_at: datetime | None
-    heard_at: datetime | None
+    heartbeat_at: datetime | None
     finished_at: datetime | None
 
     @property

@@ -10,7 +10,7 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.answers import Answers
 from isthmus.workspace.backup import find_problems, known_files, read_backup, write_backup
 from isthmus.workspace.checks import Checks
-from isthmus.workspace.collections import Collections, Hands
+from isthmus.workspace.collections import Annotators, Collections
 from isthmus.workspace.context import Audit, Context
 from isthmus.workspace.database import Database, read_url
 from isthmus.workspace.documents import Documents, LabelStore
@@ -56,7 +56,7 @@ class Workspace:
         self.runs = Runs(self._context, labels)
         self.queue = Queue(self._context)
         self.answers = Answers(self._context)
-        self.hands = Hands(self._context)
+        self.annotators = Annotators(self._context)
         self.jobs = Jobs(self._context)
         self.audit = Audit(self._context)
         self.words = Words(self._context, labels)

@@ -305,7 +305,7 @@ CREATE TABLE jobs (
     created_by VARCHAR(32),
     created_at {time} NOT NULL,
     started_at {time},
-    heard_at {time},
+    heartbeat_at {time},
     finished_at {time},
     CONSTRAINT pk_jobs PRIMARY KEY (id),
     CONSTRAINT fk_jobs_project_id FOREIGN KEY(project_id) REFERENCES projects (id),
@@ -402,7 +402,7 @@ CREATE INDEX ix_second_readings_project_id ON second_readings (project_id, answe
 
 CREATE INDEX ix_second_readings_answer_id ON second_readings (answer_id);
 
-CREATE TABLE hands (
+CREATE TABLE annotators (
     id VARCHAR(32) NOT NULL,
     project_id VARCHAR(32) NOT NULL,
     target_id VARCHAR(32) NOT NULL,
@@ -414,14 +414,14 @@ CREATE TABLE hands (
     removed_at {time},
     removed_by VARCHAR(32),
     said JSON NOT NULL,
-    CONSTRAINT pk_hands PRIMARY KEY (id),
-    CONSTRAINT fk_hands_project_id FOREIGN KEY(project_id) REFERENCES projects (id),
-    CONSTRAINT fk_hands_target_id FOREIGN KEY(target_id) REFERENCES collections (id),
-    CONSTRAINT fk_hands_created_by FOREIGN KEY(created_by) REFERENCES people (id),
-    CONSTRAINT fk_hands_removed_by FOREIGN KEY(removed_by) REFERENCES people (id)
+    CONSTRAINT pk_annotators PRIMARY KEY (id),
+    CONSTRAINT fk_annotators_project_id FOREIGN KEY(project_id) REFERENCES projects (id),
+    CONSTRAINT fk_annotators_target_id FOREIGN KEY(target_id) REFERENCES collections (id),
+    CONSTRAINT fk_annotators_created_by FOREIGN KEY(created_by) REFERENCES people (id),
+    CONSTRAINT fk_annotators_removed_by FOREIGN KEY(removed_by) REFERENCES people (id)
 );
 
-CREATE INDEX ix_hands_project_id ON hands (project_id, created_at);
+CREATE INDEX ix_annotators_project_id ON annotators (project_id, created_at);
 """
 
 

@@ -8,7 +8,7 @@ from isthmus.workspace import work
 
 def send(client, project, run, table, **form):
     files = {"file": ("llm.csv", table.encode(), "text/csv")}
-    return client.post(f"/api/projects/{project.id}/runs/{run.id}/hands", files=files, data=form)
+    return client.post(f"/api/projects/{project.id}/runs/{run.id}/annotators", files=files, data=form)
 
 
 def table_of(rows, labels, by=None):
@@ -24,7 +24,7 @@ def test_answers_of_a_machine_are_learned_and_a_person_replaces_them(client, wor
     other = {name: classes[(place + 1) % len(classes)] for place, name in enumerate(classes)}
     sent = send(client, project, run, table_of(rows, [other[row.label] for row in rows]), by="gpt")
     assert sent.status_code == 200, sent.text
-    assert [(row["hand"], row["answers"]) for row in sent.json()] == [("gpt", 40)]
+    assert [(row["name"], row["answers"]) for row in sent.json()] == [("gpt", 40)]
     api = f"/api/projects/{project.id}/runs/{run.id}"
     for row in rows[:10]:
         assert client.post(f"{api}/answers", json={"document": row.document, "label": row.label}).status_code == 200
@@ -37,26 +37,24 @@ def test_answers_of_a_machine_are_learned_and_a_person_replaces_them(client, wor
     assert [found[row.document] for row in rows[10:]] == [other[row.label] for row in rows[10:]]
     for part in ("", "/data"):
         assert "gpt" in client.get(f"/projects/{project.id}{part}").text
-    hand = client.get(f"/api/projects/{project.id}/hands").json()[0]
-    assert client.delete(f"/api/projects/{project.id}/hands/{hand['id']}").json() == []
+    annotator = client.get(f"/api/projects/{project.id}/annotators").json()[0]
+    assert client.delete(f"/api/projects/{project.id}/annotators/{annotator['id']}").json() == []
     later = client.post(f"/api/projects/{project.id}/runs/{taught.id}/teach").json()["id"]
     work(workspace, until_idle=True)
     assert workspace.runs.get(later).summary["answers"] == 10, "later runs do not use a removed file"
 
 
-def test_a_column_names_the_hands_and_the_form_sends_them(client, workspace, project, run):
+def test_a_column_names_the_annotators(client, workspace, project, run):
     rows = workspace.runs.predictions(run.id, limit=3)
     table = table_of(rows, [row.label for row in rows], by="rule")
-    files = {"file": ("rules.csv", table.encode(), "text/csv")}
-    sent = client.post(f"/projects/{project.id}/data/hands", data={"run": run.id, "by": ""}, files=files)
-    assert sent.status_code in (200, 303), sent.text
-    found = [row for row in workspace.hands.list(project.id) if row.name == "rule"]
-    assert [(row.answers, row.file) for row in found] == [(3, "rules.csv")]
-    gone = client.post(f"/projects/{project.id}/data/hands/{found[0].id}/remove")
-    assert gone.status_code in (200, 303), gone.text
-    assert not [row for row in workspace.hands.list(project.id) if row.name == "rule"]
+    sent = send(client, project, run, table)
+    assert sent.status_code == 200, sent.text
+    found = [row for row in workspace.annotators.list(project.id) if row.name == "rule"]
+    assert [(row.answers, row.file) for row in found] == [(3, "llm.csv")]
+    client.delete(f"/api/projects/{project.id}/annotators/{found[0].id}").raise_for_status()
+    assert not [row for row in workspace.annotators.list(project.id) if row.name == "rule"]
     kinds = [event.kind for event in workspace.audit.events(project.id, latest=True, limit=2)]
-    assert kinds == ["hand removed", "hand added"]
+    assert kinds == ["annotator removed", "annotator added"]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +72,8 @@ def test_what_is_refused(client, project, run, table, form, message):
     assert message in refused.json()["detail"]
 
 
-def test_a_hand_needs_a_name(workspace, run):
+def test_an_annotator_needs_a_name(workspace, run):
     with pytest.raises(UsageError, match="name no annotator"):
-        workspace.hands.add(run.id, [{"row": 0, "label": "x", "by": " "}], file="a.csv", by=workspace.people.local().id)
+        workspace.annotators.add(
+            run.id, [{"row": 0, "label": "x", "by": " "}], file="a.csv", by=workspace.people.local().id
+        )
