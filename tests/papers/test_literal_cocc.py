@@ -130,6 +130,39 @@ def test_the_recipe_s_map_is_the_printed_one(seed, k):
     np.testing.assert_array_equal(model.predict(X[24:]), model.transduction_[24:])
 
 
+def i2(rows, sides):
+    """The criterion I2: the sum of the lengths of the clusters' sums."""
+    return sum(np.linalg.norm(rows[sides == side].sum(axis=0)) for side in np.unique(sides))
+
+
+def test_a_bisection_finds_two_groups_of_words_and_its_gain_is_that_of_the_criterion():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 10)
+    counts_by_document = rng.poisson(np.where(np.arange(12) < 6, 6.0, 0.3), (20, 12))
+    counts_by_document[groups == 1] = counts_by_document[groups == 1][:, ::-1]
+    rows = counts_by_document / np.linalg.norm(counts_by_document, axis=1, keepdims=True)
+    gain, halves = cocc.bisect(sp.csr_matrix(rows), np.random.default_rng(0))
+    assert len({(a, b) for a, b in zip(groups.tolist(), halves.tolist(), strict=True)}) == 2
+    assert gain == pytest.approx(i2(rows, halves) - i2(rows, np.zeros(20)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_repeated_bisection_never_lowers_the_criterion(seed):
+    X, _ = counts(seed)
+    rows = X.T / np.maximum(np.linalg.norm(X.T, axis=1, keepdims=True), 1e-12)
+    scores = []
+    for k in range(1, 6):
+        words = cocc.bisecting_words(sp.csr_matrix(X), k, np.random.default_rng(seed))
+        assert set(words) == set(range(k))
+        scores.append(i2(rows, words))
+    assert scores == sorted(scores)
+
+
+def test_equal_words_cannot_be_divided():
+    words = cocc.bisecting_words(sp.csr_matrix(np.ones((4, 5))), 3, np.random.default_rng(0))
+    np.testing.assert_array_equal(words, 0)
+
+
 def test_an_empty_word_cluster_stays_empty():
     X, codes = counts(0)
     f, g = cocc.joint_distributions(sp.csr_matrix(X[:24]), codes, sp.csr_matrix(X[24:]), 3)
