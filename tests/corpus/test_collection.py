@@ -73,3 +73,9 @@ def test_unlabelled_copies_do_not_make_two_labels():
 def test_a_document_of_a_hundred_thousand_characters_is_not_too_long():
     docs = Collection.from_texts(["x" * 100_000, "y" * 100_001, "z"], ids=["1", "2", "3"])
     assert findings(docs)["long-documents"]["examples"] == ["2"]
+
+
+@pytest.mark.parametrize(("rows", "found"), [(19, False), (20, True), (30, True)])
+def test_few_texts_of_many_documents_are_reported(rows, found):
+    assert ("equal-texts" in findings(Collection.from_texts((["people", "places"] * rows)[:rows]))) == found
+    assert "equal-texts" not in findings(Collection.from_texts(["people", "places", "things"] * 9))

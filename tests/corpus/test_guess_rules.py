@@ -17,7 +17,8 @@ from isthmus.corpus.guess import (
     grade_order,
     guess_id,
     guess_label,
-    guess_text,
+    guess_roles,
+    guess_texts,
     label_kind,
     list_columns,
     shorten,
@@ -77,16 +78,45 @@ def test_only_whole_names_where_that_is_asked():
     assert by_name(["my text"], ["text"], exact=True) is None
 
 
-def test_the_text_is_the_longest_column_that_is_nothing_else():
-    assert guess_text({"a": ["xx", "xx"], "b": ["x", "xxxx"]}) == "b"  # means 2 and 2.5
-    assert guess_text({"a": ["x", "x"]}) is None  # shorter than two on average
-    assert guess_text({"a": ["xx", "xx"]}) == "a"
-    assert guess_text({"label": ["a long label"] * 2, "b": ["short"] * 2}) == "b"
-    assert guess_text({"old comment": ["four"], "b": ["eight888"]}) == "old comment"  # half as long is enough
-    assert guess_text({"old comment": ["thr"], "b": ["eight888"]}) == "b"
-    assert guess_text({"text": [1, 2], "b": ["words here", "and here"]}) == "b"  # numbers are no text
-    assert guess_text({"text": ["a"], "b": ["words here"]}, taken=["text"]) == "b"
-    assert guess_text({"b": ["123456", "1,5"]}) is None  # numbers have no length
+LONG = ["a long article about many things"] * 2 + ["another one with many more words"]
+TITLES = ["good news", "bad news", "no news today"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "found"),
+    [
+        ({"Headline": TITLES, "Body text": LONG}, ["Body text", "Headline"]),
+        ({"title": TITLES, "wording": LONG}, ["wording", "title"]),
+        ({"title": TITLES, "label": ["x", "y", "z"]}, ["title"]),
+        ({"title": ["news", "sports"]}, ["title"]),  # one word each, but nothing else is a text
+        ({"text": TITLES, "wording": LONG}, ["text", "wording"]),  # its whole name decides
+        ({"text": ["ok", "no", "yes"], "wording": LONG}, ["wording"]),  # unless it is much shorter
+        ({"old comment": ["so kind of you"] * 3, "wording": LONG}, ["wording"]),  # a similar name needs half the length
+        ({"old comment": [line[:20] for line in LONG], "wording": LONG}, ["old comment", "wording"]),
+        (
+            {"wording": [f"text number {i} about things" for i in range(30)], "other": ["xx " * 50_000] + [""] * 29},
+            ["wording", "other"],
+        ),  # one long cell does not decide
+        ({"a": ["kind"], "b": ["x"]}, []),  # one word is no text
+        ({"a": ["股票市场上涨", "足球比赛"]}, ["a"]),
+        ({"a": ["2026-01-02 10:00", "https://a.b/c-d"]}, []),
+        ({"text": [1, 2], "b": TITLES}, ["b"]),
+        ({"text": ["12", "1,5"]}, []),
+        ({"text": ["", None]}, ["text"]),  # empty, but so named
+        ({"id": ["1", "2"], "truth": ["places", "people"]}, []),
+        ({"id": ["1", "2"] * 9, "area": ["opening hours", "friendly staff"] * 9}, []),  # values that repeat are labels
+        ({"label": LONG, "b": TITLES}, ["b"]),
+    ],
+)
+def test_columns_that_look_like_text(columns, found):
+    assert guess_texts(columns) == found
+
+
+def test_a_guess_reports_other_columns_that_look_like_text():
+    roles = guess_roles({"Headline": TITLES, "Body text": LONG, "label": ["x", "y", "z"]}, "a.csv")
+    assert (roles.text, roles.label) == (("Body text",), "label")
+    assert "'Headline'" in roles.notes[0]
+    assert "text=COLUMN,COLUMN" in roles.notes[0]
 
 
 def test_the_label_is_the_column_with_the_fewest_values_that_repeat():
@@ -98,6 +128,8 @@ def test_the_label_is_the_column_with_the_fewest_values_that_repeat():
     assert guess_label({"x": ["a", "b", "a", "b"]}) == "x"
     assert guess_label({"x": ["a", "b", "c", "a"]}) is None  # three values in four rows
     assert guess_label({"x": ["1", "2", "1", "2"]}) is None  # numbers without a name
+    assert guess_label({"stars": ["1", "2", "1", "2"]}) == "stars"
+    assert guess_label({"rating": ["1", "2", "3", "4"]}) is None
     assert guess_label({"x": ["a" * 60, "b"] * 2}) == "x"
     assert guess_label({"x": ["a" * 61, "b"] * 2}) is None
     assert guess_label({"x": ["a", "b", "", " "]}) is None  # blank cells are no values

@@ -8,10 +8,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from isthmus._utils import plural
+from isthmus.corpus.guess import FEWEST, shorten
 from isthmus.exceptions import DataError
 
 LONG_DOCUMENT = 100_000  # characters, about a short book; longer documents are read in full and reported
 _EXAMPLES = 5  # documents listed per finding
+# So many documents per distinct text are reported, because a column of labels was probably read as text.
+_EQUAL_DOCUMENTS = 10
 
 
 @dataclass
@@ -199,10 +202,15 @@ class Collection:
         single, similar = _odd_labels(self)
         empty = [name for name, text in zip(self.ids, self.texts, strict=True) if not text.strip()]
         twice = [name for name, size in Counter(self.ids).items() if size > 1]
+        filled = [text for text in self.texts if text.strip()]
+        distinct = [shorten(text) for text in dict.fromkeys(filled)]
+        few = distinct if len(filled) >= max(FEWEST, _EQUAL_DOCUMENTS * len(distinct)) else []
+        advice = f"in {len(filled):,} documents: the column may hold labels; name another with text=COLUMN."
         long = [name for name, text in zip(self.ids, self.texts, strict=True) if len(text) > LONG_DOCUMENT]
         found = {
             "empty-texts": (empty, "document", "without text: kept, but a label for them is a guess from the rest."),
             "duplicate-texts": (repeats, "document", "with exactly the text of an earlier one: they count twice."),
+            "equal-texts": (few, "distinct text", advice),
             "two-labels": (torn, "text", "with more than one label: no method can get all of them right."),
             "single-document-classes": (single, "class", "with a single document: too little to learn from."),
             "similar-labels": (similar, "group", "of label names that differ only by case or blanks: counted apart."),

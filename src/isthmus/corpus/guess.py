@@ -17,12 +17,14 @@ from isthmus.exceptions import DataError, UsageError
 # fmt: off
 TEXT_NAMES = [
     "text", "comment", "review", "body", "message", "content", "document", "description", "feedback", "answer",
-    "response", "sentence", "remark", "note", "narrative", "complaint", "question", "abstract", "summary", "headline",
-    "title", "subject", "文本", "内容", "评论", "正文", "标题",
+    "response", "sentence", "remark", "note", "narrative", "complaint", "question", "abstract", "summary",
+    "文本", "内容", "评论", "正文",
 ]
+# A title often stands next to the text that it belongs to, which says more.
+TITLE_NAMES = ["headline", "title", "subject", "标题"]
 LABEL_NAMES = [
     "label", "class", "category", "topic", "target", "sentiment", "group", "tag", "code", "y", "type",
-    "标签", "类别", "分类",
+    "rating", "star", "grade", "标签", "类别", "分类",
 ]
 # fmt: on
 # Names of columns that are the label even if no value repeats.
@@ -33,11 +35,17 @@ _ID_NOUNS = ("ticket", "case", "reference", "ref", "respondent", "participant", 
 ID_WORDS = frozenset({*ID_NAMES, *_ID_NOUNS, "patient", "order", "invoice", "incident", "claim", "编号"})
 TITLE_ROWS = 10  # most rows above the header with a title, a date or nothing
 LOOKED_AT = 2_000  # rows that a guess uses
+LABEL_LENGTH = 60  # most characters of a label
+_PROSE_WORDS = 2  # least mean number of words in the cells of a text column without a typical name
+_BEGINNING = 500  # characters of a cell that count
 SOME: Final = "some"  # value of want_labels: labels are required, and some cells of their column are empty
 WantLabels = bool | Literal["some"] | None
 _OTHERS = 3  # most columns that are considered for partly filled labels
 _SHOWN, _COMPARED = 10, 1_000  # most column names in a message, and most that are compared with a misspelled name
 _WORDS = re.compile(r"[^\W_]+")
+# Words of prose: two letters of a script without blanks, or letters after a blank or a comma. A number, a date, a
+# path and an address on the web contain at most one.
+_PROSE = re.compile(r"[\u0e00-\u0eff\u1780-\u17ff\u3040-\u9fff]{2}|(?<![^\s,;!?])[^\w\s]*[^\W\d_]{2,}")
 
 
 def find_column(given: str, columns: Iterable[str], name: str, what: str) -> str:
@@ -110,8 +118,11 @@ def shorten(name: object, width: int = 60) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-def guess_text(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> str | None:
-    """Return the text column: a column with a typical name, otherwise the column with the longest cells on average.
+def guess_texts(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> list[str]:
+    """Return the columns that look like text, the best first.
+
+    A column with a typical name is better than other columns, unless its cells are much shorter. A column without such
+    a name looks like text if its cells have two words on average and are not a few short values that repeat.
 
     Parameters
     ----------
@@ -122,21 +133,35 @@ def guess_text(columns: Mapping[str, list], taken: Sequence[str | None] = ()) ->
 
     Returns
     -------
-    str or None
-        None if no column looks like text.
+    list of str
+        Empty if no column looks like text.
     """
-    free = {key: cells for key, cells in columns.items() if key not in taken and _is_text(cells)}
-    named = by_name(free, TEXT_NAMES, exact=True)
-    if named is not None:
-        return named
-    # A label or an id is no text, even if no column has longer cells.
-    labels = [by_name(free, LABEL_NAMES), by_name(free, ID_NAMES)]
-    lengths = {key: _mean_length(cells) for key, cells in free.items() if key not in labels}
-    best = max(lengths, key=lengths.__getitem__, default=None)
-    if best is None or lengths[best] < 2:
-        return None
-    # "customer comment" is a text and "comment author" is not: a similar name also needs long cells.
-    return by_name([key for key in lengths if lengths[key] >= lengths[best] / 2], TEXT_NAMES) or best
+    lengths: dict[str, float] = {}  # mean number of characters, of long cells at most _BEGINNING
+    prose: dict[str, float] = {}  # the same of the columns whose cells look like text
+    named = [key for key in columns if key not in taken]
+    labels = [by_name(named, LABEL_NAMES), by_name(named, ID_NAMES)]
+    for key in named:
+        filled = list(islice((cell for cell in columns[key] if cell is not None and cell != ""), LOOKED_AT))
+        # A few very long cells must not decide.
+        seen = [cell[:_BEGINNING] for cell in filled if isinstance(cell, str) and not _is_number(cell)]
+        # Numbers are no text, and an empty column may be the text by its name.
+        if key in labels or (filled and not seen):
+            continue
+        lengths[key] = sum(map(len, seen)) / max(1, min(len(columns[key]), LOOKED_AT))
+        words = sum(len(_PROSE.findall(cell)) for cell in seen)
+        few = 2 * len(set(seen)) <= len(seen) and max(map(len, seen), default=0) <= LABEL_LENGTH
+        if seen and words >= _PROSE_WORDS * len(seen) and not few:
+            prose[key] = lengths[key]
+    longest = max(prose.values(), default=0)
+    # "text" is the text next to longer descriptions of an author. "customer comment" is a text and "comment author" is
+    # not, so a similar name also needs long cells.
+    best = (
+        by_name([key for key in lengths if 4 * lengths[key] >= longest], TEXT_NAMES, exact=True)
+        or by_name([key for key in lengths if 2 * lengths[key] >= longest], TEXT_NAMES)
+        or max(prose, key=prose.__getitem__, default=None)
+        or by_name(lengths, TITLE_NAMES)
+    )
+    return [] if best is None else list(dict.fromkeys([best, *sorted(prose, key=prose.__getitem__, reverse=True)]))
 
 
 def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_labels: WantLabels) -> list[str]:
@@ -199,7 +224,12 @@ def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *
         distinct = len(set(seen))
         # At least two documents per class on average, and at most 100 classes, since people rarely define more.
         few = 2 <= distinct <= min(100, len(seen) // 2)
-        if few and max(map(len, seen)) <= 60 and not all(map(_is_number, seen)) and (best is None or distinct < fewest):
+        if (
+            few
+            and max(map(len, seen)) <= LABEL_LENGTH
+            and not all(map(_is_number, seen))
+            and (best is None or distinct < fewest)
+        ):
             best, fewest = key, distinct
     return best
 
@@ -278,10 +308,12 @@ def guess_roles(
     notes = []
     if not text:
         taken = [id, label, id or guess_id(columns)]
-        guess = guess_text(columns, [column for column in taken if column])
-        if guess is not None:
-            text = [guess]
-            notes.append(f"{name}: {shorten(guess)!r} is taken as the text.")
+        guesses = guess_texts(columns, taken)
+        if guesses:
+            text = guesses[:1]
+            others = f"; {list_columns(map(repr, guesses[1:]))} also looks like text" if guesses[1:] else ""
+            several = ". Name several with text=COLUMN,COLUMN" if others else ""
+            notes.append(f"{name}: {shorten(text[0])!r} is taken as the text{others}{several}.")
     taken = [*text, id]
     if want_labels is not False and label is None:
         found = guess_labels(columns, [*taken, guess_id(columns, taken)], want_labels)
@@ -399,7 +431,10 @@ def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
 
 def _has_known_name(cells: list[str]) -> bool:
     """Return whether one of the cells is a typical column name."""
-    return by_name([cell for cell in cells if len(cell) <= 40], [*TEXT_NAMES, *LABEL_NAMES, *ID_NAMES]) is not None
+    return (
+        by_name([cell for cell in cells if len(cell) <= 40], [*TEXT_NAMES, *TITLE_NAMES, *LABEL_NAMES, *ID_NAMES])
+        is not None
+    )
 
 
 def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False) -> str | None:
@@ -450,12 +485,7 @@ def _first_word(parts: list[str]) -> str:
     return "" if parts[-1] in (*ID_NAMES, "date", "time", "length", "count") else parts[0]
 
 
-_TEXT_WORDS = frozenset(form for name in TEXT_NAMES for form in _forms(name))
-
-
-def _sample(cells: list) -> list[str]:
-    """Return the text of the first cells that are not None."""
-    return [str(cell) for cell in islice((cell for cell in cells if cell is not None), LOOKED_AT)]
+_TEXT_WORDS = frozenset(form for name in (*TEXT_NAMES, *TITLE_NAMES) for form in _forms(name))
 
 
 def _filled(cells: list) -> list[str]:
@@ -467,16 +497,6 @@ def _repeats(cells: list) -> bool:
     """Return whether at most half of the filled cells are distinct, as in a column of classes."""
     seen = _filled(cells)
     return len(set(seen)) <= max(2, len(seen) // 2)
-
-
-def _is_text(cells: list) -> bool:
-    seen = list(islice((cell for cell in cells if cell not in (None, "")), LOOKED_AT))
-    return not seen or any(isinstance(cell, str) for cell in seen)
-
-
-def _mean_length(cells: list) -> float:
-    seen = [cell for cell in _sample(cells) if not _is_number(cell)]
-    return sum(map(len, seen)) / max(1, min(len(cells), LOOKED_AT))
 
 
 def _is_number(cell: str) -> bool:
