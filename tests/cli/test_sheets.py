@@ -132,3 +132,26 @@ def test_a_sheet_given_twice_is_said(book, capsys, files, said):
     told = capsys.readouterr().err
     assert said in told
     assert said or not ("twice" in told or "themselves" in told), "two sheets are two collections"
+
+
+def test_a_sheet_that_only_one_workbook_has_is_named_for_both(book, made, capsys):
+    write_book(
+        book / "labelled.xlsx",
+        Codes={"code": ["a", "b"]},
+        Articles={"text": made.source_texts, "label": made.source_labels},
+    )
+    files = ["labelled.xlsx", "survey.xlsx"]
+    assert run_command(["label", *files, "--sheet", "this year", "--method", "nbc", "-o", "o.csv"]) == 0
+    assert len(rows_of("o.csv")) == 40
+    told = capsys.readouterr().err
+    assert "labelled.xlsx has no sheet 'this year'" in told
+    assert "'Articles' was read" in told
+    assert run_command(["label", *files, "--sheet", "May", "--method", "nbc", "-o", "p.csv"]) == 1
+    assert "labelled.xlsx: Codes, Articles" in capsys.readouterr().err
+
+
+def test_files_in_the_wrong_order_are_asked_about(book, capsys):
+    assert run_command(["label", "target.csv", "source.csv", "--method", "nbc", "-o", "o.csv", "--quiet"]) == 1
+    assert "swapped" in capsys.readouterr().err
+    assert run_command(["label", "target.csv", "target.csv", "--method", "nbc", "-o", "o.csv", "--quiet"]) == 1
+    assert "swapped" not in capsys.readouterr().err

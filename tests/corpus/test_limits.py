@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 
 from isthmus.corpus import limits, read_collection, write_rows
-from isthmus.corpus.limits import VARIABLE, _sheet_file, gunzip, read_size, unpack_limit, unpacking_at_most
+from isthmus.corpus.limits import VARIABLE, gunzip, read_size, sheet_paths, unpack_limit, unpacking_at_most
 from isthmus.corpus.shards import cut_shard
 from isthmus.corpus.tables import long_cells, unique_names
 from isthmus.exceptions import DataError, UsageError
@@ -245,25 +245,16 @@ def test_the_csv_limit_holds_for_two_readers_at_once():
     assert csv.field_size_limit() == before
 
 
-def test_a_workbook_that_lists_no_sheet_is_looked_up_by_number():
-    """One sheet more asked for than are listed: an error of Python's instead of the usual place."""
-    with zipfile.ZipFile(io.BytesIO(), "w") as book:
-        book.writestr("xl/workbook.xml", "<workbook><sheets/></workbook>")
-        book.writestr(
-            "xl/_rels/workbook.xml.rels", '<Relationships><Relationship Id="rId1" Target="styles.xml"/></Relationships>'
-        )
-        assert _sheet_file(book, 0) == "xl/worksheets/sheet1.xml"
-
-
 @pytest.mark.parametrize("place", ["worksheets/two.xml", "/xl/worksheets/two.xml"], ids=["relative", "absolute"])
-def test_the_first_sheet_is_the_one_listed_first_wherever_it_lies(place):
-    with zipfile.ZipFile(io.BytesIO(), "w") as book:
+def test_sheets_are_found_in_the_order_of_the_workbook(place):
+    out, space = io.BytesIO(), 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+    with zipfile.ZipFile(out, "w") as book:
         sheets = '<sheet name="b" r:id="rId2"/><sheet name="a" r:id="rId1"/>'
-        book.writestr("xl/workbook.xml", f"<workbook><sheets>{sheets}</sheets></workbook>")
+        book.writestr("xl/workbook.xml", f"<workbook {space}><sheets>{sheets}</sheets></workbook>")
         parts = f'<Relationship Id="rId1" Target="worksheets/one.xml"/><Relationship Id="rId2" Target="{place}"/>'
         book.writestr("xl/_rels/workbook.xml.rels", f"<Relationships>{parts}</Relationships>")
-        found = [_sheet_file(book, number) for number in range(3)]
-    assert found == ["xl/worksheets/two.xml", "xl/worksheets/one.xml", "xl/worksheets/sheet3.xml"]
+    paths = {"b": "xl/worksheets/two.xml", "a": "xl/worksheets/one.xml"}
+    assert list(sheet_paths(out.getvalue(), "a.xlsx").items()) == list(paths.items())
 
 
 def test_what_a_workbook_holds_beside_its_sheet_counts_too(tmp_path):

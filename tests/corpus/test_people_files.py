@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from isthmus.corpus import binary, read_collection
+from isthmus.corpus import binary, list_sheets, read_collection
 from isthmus.corpus.filled import read_among, read_sample
 from isthmus.corpus.guess import find_header, guess_id
 from isthmus.corpus.read import read_table
@@ -31,11 +31,14 @@ ROWS = [["ticket", "comment", "category"], ["A-1", "kind staff", "staff"], ["A-2
 
 def test_the_sheet_that_is_read_is_the_one_that_was_measured_and_tried(monkeypatch):
     """A reader that breaks down takes the whole process with it: each sheet is tried elsewhere before it is read."""
-    looked_at = []
-    monkeypatch.setattr(binary, "check_sheet", lambda data, name, sheet=0: looked_at.append(("size", sheet)))
-    monkeypatch.setattr(binary, "try_reading", lambda data, kind, name, sheet=0: looked_at.append((kind, sheet)))
-    binary.read_xlsx(workbook(notes=[["none"]], answers=ROWS), "survey.xlsx", "answers")
-    assert looked_at == [("size", 0), ("xlsx", 0), ("size", 1), ("xlsx", 1)]
+    tried = []
+    monkeypatch.setattr(binary, "check_sheets", lambda data, name, paths: tried.append(paths))
+    monkeypatch.setattr(binary, "try_reading", lambda data, kind, name, sheets: tried.append(sheets))
+    data = workbook(notes=[["none"]], answers=ROWS)
+    binary.read_xlsx(data, "survey.xlsx", "answers")
+    binary.read_xlsx(data, "survey.xlsx")
+    first, second = "xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml"
+    assert tried == [[second], ["answers"], [first, second], ["notes", "answers"]]
 
 
 def test_titles_above_the_header_of_a_workbook(tmp_path):
@@ -69,11 +72,41 @@ def test_a_first_row_with_a_known_name_is_the_header():
     assert find_header([]) == 0
 
 
-def test_an_empty_first_sheet_names_the_others(tmp_path):
+@pytest.mark.parametrize(
+    ("others", "listed"),
+    [
+        ({"empty": []}, []),
+        ({"codes": [["code", "name"], ["1", "staff"], ["2", "price"], ["3", "place"]]}, []),
+        ({"read me": [["How to read this"], ["The sheet contains comments."]]}, ["read me"]),
+        ({"review": ROWS * 3}, []),  # a sheet that Isthmus adds
+    ],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_without_a_name_the_sheet_with_documents_is_read(tmp_path, others, listed, first):
     path = tmp_path / "book.xlsx"
-    path.write_bytes(workbook(notes=[["nothing here"]], Data=ROWS))
-    with pytest.raises(DataError, match="'notes', holds no documents; name another with sheet=NAME: Data"):
-        read_collection(path)
+    path.write_bytes(workbook(**({"Data": ROWS} | others if first else others | {"Data": ROWS})))
+    docs = read_collection(path)
+    assert docs.texts == ["kind staff", "too dear"]
+    notes = [note for note in docs.notes if "'Data'" in note]
+    assert len(notes) == ("review" not in others)  # the choice is reported
+    assert [name for name in others if repr(name) in "".join(notes)] == listed
+    assert list_sheets(path) == [
+        name for name in (("Data", *others) if first else (*others, "Data")) if name != "review"
+    ]
+
+
+def test_the_sheet_with_the_columns_that_are_named_or_needed_is_read(tmp_path):
+    path = tmp_path / "book.xlsx"
+    path.write_bytes(workbook(all=[["text", "day"], *[["some words here", "1"]] * 9], Data=ROWS))
+    assert len(read_collection(path)) == 9
+    assert len(read_collection(path, want_labels=True)) == 2
+    assert len(read_collection(path, text="comment")) == 2
+
+
+def test_sheets_of_a_file_that_is_no_workbook(tmp_path):
+    assert list_sheets(tmp_path / "none.xlsx") == []
+    (tmp_path / "text.xlsx").write_text("text")
+    assert list_sheets(tmp_path / "text.xlsx") == []
 
 
 def test_a_sheet_is_read_by_name_or_number(tmp_path):

@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from isthmus._utils import plural, warn
 from isthmus.cli.common import describe, say
 from isthmus.cli.outputs import describe_input
-from isthmus.corpus import Collection, read_collection
+from isthmus.corpus import Collection, list_sheets, read_collection
+from isthmus.corpus.binary import find_sheet
 from isthmus.corpus.cells import bare_cells, label_cells
 from isthmus.corpus.formats import is_workbook, split_sheet
-from isthmus.corpus.guess import SOME, WantLabels, check_label_kind, find_column, guess_label
+from isthmus.corpus.guess import SOME, WantLabels, check_label_kind, find_column, guess_label, list_columns
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
 from isthmus.options import LabelOptions
 
@@ -63,14 +65,19 @@ def read_as(
         The documents.
     """
     wanted: Any = {"want_labels": not target} | want_labels
-    return read_collection(
+    # Two workbooks rarely have sheets of the same name: one without the named sheet is read like any workbook.
+    has_sheet = request.sheet is not None and has_named_sheet(path, request.sheet)
+    docs = read_collection(
         path,
         text=(request.target_text or request.text) if target else request.text,
         label=request.label,
         id=request.id if (target if has_ids is None else has_ids) else None,
-        sheet=request.sheet if is_workbook(path) else None,
+        sheet=request.sheet if has_sheet else None,
         **wanted,
     )
+    if request.sheet is not None and not has_sheet and split_sheet(path)[1] is None and is_workbook(path):
+        docs.notes.insert(0, f"{docs.name} has no sheet {request.sheet!r}, which another file has.")
+    return docs
 
 
 def read_inputs(request: LabelOptions) -> Inputs:
@@ -92,7 +99,17 @@ def read_inputs(request: LabelOptions) -> Inputs:
     # One file alone contains labelled and unlabelled rows.
     if len(files) == 1:
         return _split(files[0], request)
-    sources = [read_as(request, path, target=False) for path in files[:-1]]
+    try:
+        sources = [read_as(request, path, target=False) for path in files[:-1]]
+    except DataError as error:
+        swapped = False
+        if len(files) == 2 and error.code in ("no-label-column", "no-labels", "unknown-column"):
+            with suppress(DataError):
+                swapped = read_as(request, files[-1], target=False, want_labels=None).has_labels
+        if not swapped:
+            raise
+        question = f"{files[-1]} has labels: were the two files swapped? The file with labels comes first."
+        raise DataError(f"{error} {question}", code=error.code) from None
     target = read_as(request, files[-1], target=True)
     for docs in sources:
         describe(docs, "source", quiet)
@@ -108,7 +125,7 @@ def read_inputs(request: LabelOptions) -> Inputs:
 
 
 def check_sheet(files: Sequence[str], sheet: str | None) -> None:
-    """Raise an error if a worksheet is named but no file is a workbook.
+    """Raise an error if a worksheet is named but no file has it.
 
     Parameters
     ----------
@@ -121,9 +138,42 @@ def check_sheet(files: Sequence[str], sheet: str | None) -> None:
     ------
     UsageError
         If no file is a workbook.
+    DataError
+        If no workbook has the sheet.
     """
-    if sheet is not None and not any(map(is_workbook, files)):
+    if sheet is None:
+        return
+    books = [path for path in files if is_workbook(split_sheet(path)[0])]
+    if not books:
         raise UsageError(f"--sheet {sheet!r} was given and none of the files is a workbook; leave it out.")
+    # A damaged workbook lists no sheets, and its reader reports the damage.
+    listed = {path: list_sheets(split_sheet(path)[0]) for path in books}
+    if all(listed.values()) and not any(has_named_sheet(path, sheet) for path in books):
+        sheets = "; ".join(f"{path}: {list_columns(names)}" for path, names in listed.items())
+        raise DataError(f"No file has the sheet {sheet!r}; the sheets are {sheets}.", code="unknown-column")
+
+
+def has_named_sheet(path: str, sheet: str) -> bool:
+    """Return whether a file is a workbook with a sheet of a name or number, unless the path names another sheet.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file.
+    sheet : str
+        Name or number of the worksheet.
+
+    Returns
+    -------
+    bool
+        Whether the worksheet exists.
+    """
+    if not is_workbook(path):
+        return False
+    try:
+        return find_sheet(list_sheets(path), sheet, path) >= 0
+    except DataError:
+        return False
 
 
 def check_not_machine(name: str, table: Iterable[str], request: LabelOptions) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 _PUBLIC = {
     "Collection": "isthmus.corpus.collection",
     "check_output": "isthmus.corpus.write",
+    "list_sheets": "isthmus.corpus.binary",
     "load_sample": "isthmus.corpus.sample",
     "read_collection": "isthmus.corpus.read",
     "read_table": "isthmus.corpus.read",
@@ -19,6 +20,7 @@ _PUBLIC = {
 __all__ = sorted(_PUBLIC)
 
 if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does this
+    from isthmus.corpus.binary import list_sheets
     from isthmus.corpus.collection import Collection
     from isthmus.corpus.read import read_collection, read_table
     from isthmus.corpus.sample import load_sample

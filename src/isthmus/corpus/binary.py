@@ -11,12 +11,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from isthmus._utils import import_optional
-from isthmus.corpus.guess import TITLE_ROWS, find_header, list_columns, shorten
-from isthmus.corpus.limits import check_sheet, too_large, unpack_limit
+from isthmus.corpus.guess import TITLE_ROWS, find_header, guess_texts, list_columns, shorten
+from isthmus.corpus.limits import check_sheets, sheet_paths, too_large, unpack_limit
 from isthmus.corpus.sheets import CHOICES_SHEET, REVIEW_SHEET
 from isthmus.corpus.tables import MOST_COLUMNS, Rows, check_width, empty_table, note_titles, to_columns, unique_names
 from isthmus.exceptions import DataError
@@ -26,7 +26,8 @@ _ROOM = 16 * 2**30  # bytes of address space in addition to the table; threads a
 
 _CODE = """
 import io, json, sys
-kind, room, sheet = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+kind, room, most_columns, *sheets = sys.argv[1:]
+room = int(room)
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_AS, (room, room))
@@ -39,19 +40,21 @@ try:
     if kind == "parquet":
         import polars
         width = len(polars.read_parquet_schema(io.BytesIO(data)))
-        if width <= int(sys.argv[4]):
+        if width <= int(most_columns):
             size = polars.read_parquet(io.BytesIO(data)).estimated_size()
     else:
         import fastexcel
-        fastexcel.read_excel(data).load_sheet(sheet, header_row=None, dtypes="string")
+        book = fastexcel.read_excel(data)
+        for sheet in sheets or [0]:
+            book.load_sheet(sheet, header_row=None, dtypes="string")
     print(json.dumps({"size": size, "width": width}))
 except BaseException as error:
     print(json.dumps({"error": (str(error).strip() or type(error).__name__).splitlines()[0][:300]}))
 """
 
 
-def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
-    """Refuse a file or sheet that cannot be read.
+def try_reading(data: bytes, kind: str, name: str, sheets: Sequence[str] = ()) -> None:
+    """Refuse a file or sheets that cannot be read.
 
     Parameters
     ----------
@@ -61,8 +64,8 @@ def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
         Format.
     name : str
         Name of the file in error messages.
-    sheet : int
-        Number of the sheet, from 0.
+    sheets : sequence of str
+        Sheets of a workbook; the first sheet if empty.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def try_reading(data: bytes, kind: str, name: str, *, sheet: int = 0) -> None:
         The file is damaged, too wide or too large.
     """
     limit = unpack_limit()
-    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(sheet), str(MOST_COLUMNS)]
+    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(MOST_COLUMNS), *sheets]
     try:
         done = subprocess.run(
             command,
@@ -142,7 +145,7 @@ def read_parquet(data: bytes, name: str) -> Rows:
         return Rows(tuple(frame.columns), {column.name: column.to_list() for column in frame})
 
 
-def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
+def read_xlsx(data: bytes, name: str, sheet: str | None = None, rank: Callable[[Rows], tuple] | None = None) -> Rows:
     """Read one sheet of a workbook.
 
     The first row is the header; with titles above the table, the row below them.
@@ -154,7 +157,11 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
     name : str
         Name of the file in error messages.
     sheet : str, optional
-        Name or number (from 1) of the sheet; the first sheet if omitted.
+        Name or number (from 1) of the sheet.
+    rank : callable, optional
+        Takes the Rows of a sheet and returns a tuple. Without a named sheet, the sheet with the highest tuple is read;
+        a note lists sheets with the same first value. The default compares whether a sheet has a text column, then
+        the number of its rows.
 
     Returns
     -------
@@ -167,53 +174,97 @@ def read_xlsx(data: bytes, name: str, sheet: str | None = None) -> Rows:
     """
     import_optional("polars", f"Reading {name}")
     fastexcel = import_optional("fastexcel", f"Reading {name}")
-    check_sheet(data, name)
-    try_reading(data, "xlsx", name)
+    paths = sheet_paths(data, name)
+    titles = [title for title in paths if title != CHOICES_SHEET]
+    if sheet is not None and titles:
+        titles = [list(paths)[find_sheet(list(paths), sheet, name)]]
+    check_sheets(data, name, [paths[title] for title in titles])
+    try_reading(data, "xlsx", name, titles)
+    if not titles:
+        raise _unreadable(name, "xlsx", "it lists no sheets")
     with _reading(name, "xlsx"):
         book = fastexcel.read_excel(data)
-        place = find_sheet(book.sheet_names, sheet, name)
-        if place:
-            check_sheet(data, name, sheet=place)
-            try_reading(data, "xlsx", name, sheet=place)
-        # Cells arrive as text: the header may be in a later row, which would give its columns a wrong type.
-        frame = book.load_sheet(place, header_row=None, dtypes="string").to_polars()
-        rows = [row for row in frame.iter_rows() if any(cell is not None for cell in row)]
-    # Sheets that Isthmus adds itself are no sheets of the user.
-    shown = tuple(other for other in book.sheet_names if other not in (CHOICES_SHEET, REVIEW_SHEET))
-    if len(rows) < 2 and sheet is None and len(shown) > 1:
-        raise DataError(
-            f"The first sheet of {name}, {shorten(shown[0])!r}, holds no documents; name another with sheet=NAME: "
-            f"{list_columns(shown[1:])} (or write {name}::SHEET).",
-            code="empty-file",
-        )
-    if not rows:
+        tables = []
+        for title in titles:
+            # Cells arrive as text: the header may be in a later row, which would give its columns a wrong type.
+            frame = book.load_sheet(title, header_row=None, dtypes="string").to_polars()
+            tables.append(
+                _find_table(title, [row for row in frame.iter_rows() if any(cell is not None for cell in row)])
+            )
+    ranks = [(rank or rank_documents)(table) for table in tables]
+    best = ranks.index(max(ranks))
+    rows = tables[best]
+    if not rows.names:
         raise empty_table(name)
+    # Sheets that Isthmus adds itself are no sheets of the user.
+    rows.sheets = tuple(title for title in paths if title not in (CHOICES_SHEET, REVIEW_SHEET)) or tuple(paths)
+    if len(rows.sheets) > 1 and sheet is None:
+        others = [title for title, value in zip(titles, ranks, strict=True) if value[0] and title != rows.sheet]
+        also = f"; {list_columns(map(repr, others))} may hold documents, too" if others else ""
+        rows.notes.append(
+            f"of {len(rows.sheets)} sheets, {shorten(str(rows.sheet))!r} was read{also}; name another with sheet=NAME."
+        )
+    rows.notes = [f"{name}: {note}" for note in rows.notes]
+    return rows
+
+
+def rank_documents(rows: Rows) -> tuple:
+    """Return whether a sheet has a text column, and its number of rows.
+
+    Parameters
+    ----------
+    rows : Rows
+        A sheet.
+
+    Returns
+    -------
+    tuple of (bool, int)
+    """
+    return rows.sheet != REVIEW_SHEET and bool(guess_texts(rows.columns)), len(rows)
+
+
+def _find_table(title: str, rows: list) -> Rows:
+    """Return the table of a sheet; without columns if the sheet is empty."""
+    if not rows:
+        return Rows((), sheet=title)
     header = find_header(rows[: 2 * TITLE_ROWS], sure=True)
     names, notes = unique_names([cell or "" for cell in rows[header]])
-    notes += note_titles(rows[:header])
-    if len(shown) > 1 and sheet is None:
-        notes.append(
-            f"the first of {len(shown)} sheets, {shorten(shown[0])!r}, was read; name another with sheet=NAME."
-        )
-    return Rows(
-        tuple(names),
-        to_columns(names, rows[header + 1 :]),
-        guarded=True,
-        notes=[f"{name}: {note}" for note in notes],
-        sheet=book.sheet_names[place],
-        sheets=shown,
-    )
+    columns = to_columns(names, rows[header + 1 :])
+    return Rows(tuple(names), columns, guarded=True, notes=notes + note_titles(rows[:header]), sheet=title)
 
 
-def find_sheet(names: Sequence[str], wanted: str | None, name: str) -> int:
+def list_sheets(path: str | os.PathLike) -> list[str]:
+    """Return the names of the sheets of a workbook, without the sheets that Isthmus adds.
+
+    Parameters
+    ----------
+    path : path-like
+        Workbook.
+
+    Returns
+    -------
+    list of str
+        Empty if the file is damaged or is no workbook.
+
+    Raises
+    ------
+    DataError
+        The workbook unpacks to more than the limit.
+    """
+    with suppress(OSError), open(path, "rb") as file:
+        return [title for title in sheet_paths(file.read(), str(path)) if title not in (CHOICES_SHEET, REVIEW_SHEET)]
+    return []
+
+
+def find_sheet(names: Sequence[str], wanted: str, name: str) -> int:
     """Return the index of a sheet.
 
     Parameters
     ----------
     names : sequence of str
         Names of all sheets.
-    wanted : str or None
-        Name, or number from 1; None for the first sheet.
+    wanted : str
+        Name, or number from 1.
     name : str
         Name of the file in error messages.
 
@@ -227,8 +278,6 @@ def find_sheet(names: Sequence[str], wanted: str | None, name: str) -> int:
     DataError
         No such sheet exists.
     """
-    if wanted is None:
-        return 0
     for place, known in enumerate(names):
         if known.casefold().strip() == wanted.casefold().strip():
             return place

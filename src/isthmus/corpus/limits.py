@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import os
+import posixpath
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from xml.etree import ElementTree
 
 from isthmus.exceptions import DataError, UsageError
 
@@ -200,14 +202,23 @@ def _unpack(data: bytes) -> Iterator[bytes]:
 # a small sheet requests half a terabyte, and the process ends without an exception.
 
 
-MOST_CELLS = 50_000_000  # most cells of a sheet, empty cells included
-_SHEET = re.compile(rb"<(?:\w+:)?sheet\b[^>]*?\bid=[\"']([^\"']+)[\"']")
-_RELATION = re.compile(rb"<(?:\w+:)?Relationship\b[^>]*>")
+MOST_CELLS = 50_000_000  # most cells of the sheets that are read, empty cells included
 _PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")
+# Errors of a damaged archive or of damaged XML.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    ElementTree.ParseError,
+    KeyError,
+    OSError,
+    ValueError,
+    EOFError,
+    RuntimeError,
+)
 
 
-def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
-    """Refuse a workbook with a sheet that is too large for the memory; ignore other faults.
+def sheet_paths(data: bytes, name: str) -> dict[str, str]:
+    """Return the sheets of a workbook with their paths in the archive.
 
     Parameters
     ----------
@@ -215,49 +226,69 @@ def check_sheet(data: bytes, name: str, *, sheet: int = 0) -> None:
         Content of the file.
     name : str
         Name of the file in error messages.
-    sheet : int
-        Number of the sheet, from 0.
+
+    Returns
+    -------
+    dict of str to str
+        In the order of the workbook; empty if it is damaged, which its reader reports.
 
     Raises
     ------
     DataError
-        The sheet is too large.
+        The workbook unpacks to more than the limit.
     """
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as book:
-            size = sum(entry.file_size for entry in book.infolist())
-            if size > unpack_limit():
-                raise too_large(name, size)
-            rows, columns = _reach(book, sheet)
-    except DataError:
-        raise
-    except (zipfile.BadZipFile, zlib.error, KeyError, OSError, ValueError, EOFError, RuntimeError):
-        return  # no workbook or a damaged workbook: its reader reports the error
-    if rows * columns > MOST_CELLS:
+    size, paths = 0, {}
+    with suppress(*_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as book:
+        size = sum(entry.file_size for entry in book.infolist())
+    if size > unpack_limit():
+        raise too_large(name, size)
+    with suppress(*_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as book:
+        parts = ElementTree.fromstring(book.read("xl/_rels/workbook.xml.rels"))
+        targets = {part.get("Id"): part.get("Target", "") for part in parts}
+        for sheet in ElementTree.fromstring(book.read("xl/workbook.xml")).iterfind(".//{*}sheet"):
+            number = next((value for key, value in sheet.items() if key.endswith("}id")), None)
+            # A path that begins with "/" is absolute.
+            paths[sheet.get("name", "")] = posixpath.join("xl", targets[number]).lstrip("/")
+    return paths
+
+
+def check_sheets(data: bytes, name: str, paths: Iterable[str]) -> None:
+    """Refuse sheets that are too large for the memory; ignore other faults.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the file.
+    name : str
+        Name of the file in error messages.
+    paths : iterable of str
+        Paths of the sheets in the archive.
+
+    Raises
+    ------
+    DataError
+        The sheets are too large.
+    """
+    cells = 0
+    with suppress(*_DAMAGE), zipfile.ZipFile(io.BytesIO(data)) as book:
+        for path in paths:
+            rows = columns = 0
+            with book.open(path) as sheet:
+                rest = b""
+                while chunk := sheet.read(_CHUNK):
+                    places = set(_PLACE.findall(rest + chunk))
+                    rows = max(rows, max((int(number) for _, number in places), default=0))
+                    columns = max(columns, max((_column(letters) for letters, _ in places), default=0))
+                    # A cell's tag may continue in the next chunk.
+                    rest = chunk[-200:]
+            cells += rows * columns
+    if cells > MOST_CELLS:
         raise DataError(
-            f"{name} has a cell in row {rows:,} and one in column {columns:,}, so {rows * columns:,} cells would have "
-            f"to be read and the limit is {MOST_CELLS:,}; delete the stray cells, or save the table as .csv.",
+            f"{name} has {cells:,} cells between the first and the last of the sheets to read, and the limit is "
+            f"{MOST_CELLS:,}; delete stray cells in distant rows and columns, name one sheet with sheet=NAME, or save "
+            "the table as .csv.",
             code="too-large",
         )
-
-
-def _reach(book: zipfile.ZipFile, number: int) -> tuple[int, int]:
-    """Return the last row and the last column with a cell."""
-    rows = columns = 0
-    unpacked, limit = 0, unpack_limit()
-    with book.open(_sheet_file(book, number)) as sheet:
-        rest = b""
-        while chunk := sheet.read(_CHUNK):
-            unpacked += len(chunk)
-            if unpacked > limit:  # the sizes that the archive declares may be false
-                raise too_large("the workbook", unpacked)
-            chunk = rest + chunk
-            places = _PLACE.findall(chunk)
-            rows = max(rows, max(map(int, {number for _, number in places}), default=0))
-            columns = max(columns, max(map(_column, {letters for letters, _ in places}), default=0))
-            # A cell's tag may continue in the next chunk.
-            rest = chunk[-200:]
-    return rows, columns
 
 
 def _column(letters: bytes) -> int:
@@ -266,16 +297,3 @@ def _column(letters: bytes) -> int:
     for letter in letters.upper():
         number = 26 * number + letter - 64
     return number
-
-
-def _sheet_file(book: zipfile.ZipFile, number: int) -> str:
-    """Return the path of a sheet inside the archive."""
-    listed = _SHEET.findall(book.read("xl/workbook.xml"))
-    if number < len(listed):
-        for relation in _RELATION.findall(book.read("xl/_rels/workbook.xml.rels")):
-            if b'Id="' + listed[number] + b'"' in relation:
-                target = re.search(rb'Target="([^"]+)"', relation)
-                if target:
-                    place = target[1].decode()
-                    return place.lstrip("/") if place.startswith("/") else f"xl/{place}"
-    return f"xl/worksheets/sheet{number + 1}.xml"

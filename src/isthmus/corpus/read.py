@@ -6,14 +6,14 @@ import hashlib
 import sys
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
 from isthmus._progress import progress
 from isthmus._utils import plural
-from isthmus.corpus.binary import read_parquet, read_xlsx
+from isthmus.corpus.binary import rank_documents, read_parquet, read_xlsx
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.collection import Collection
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
@@ -22,6 +22,7 @@ from isthmus.corpus.folders import list_files
 from isthmus.corpus.formats import FASTTEXT, FORMATS, MANIFEST, format_of, sniff_format, split_sheet, table_ending
 from isthmus.corpus.guess import WantLabels, list_columns, resolve_columns
 from isthmus.corpus.limits import gunzip
+from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.corpus.tables import (
     BadRow,
     Rows,
@@ -62,7 +63,8 @@ def read_collection(
     format : {"csv", "tsv", "jsonl", "json", "parquet", "xlsx", "fasttext"}, optional
         Format of a file whose ending does not indicate it.
     sheet : str, optional
-        Name or number (from 1) of a sheet in a workbook; the sheet in ``path``, or the first sheet, if omitted.
+        Name or number (from 1) of a sheet in a workbook; the sheet in ``path`` if omitted. Without a named sheet, the
+        largest sheet with the columns is read, and a note reports the choice.
     want_labels : bool or "some", optional
         True: labels are required. "some": labels are required, and some documents have none. False: no column is read
         as labels, even a named one. None: labels are read if a column has a name such as ``label``.
@@ -120,7 +122,16 @@ def read_collection(
         data = _read_bytes(place)
     # The hash covers the bytes before unpacking, so that users can compare it with their file.
     digest = hashlib.sha256(data).hexdigest()
-    rows = read_whole(data, name, kind, sheet=sheet)
+
+    def rank(rows: Rows) -> tuple:
+        """Return whether the columns exist in a sheet, and its number of rows."""
+        try:
+            resolve_columns(rows.columns, name, text=text, label=label, id=id, want_labels=want_labels)
+        except DataError:
+            return False, len(rows)
+        return rank_documents(rows) if text is None else (rows.sheet != REVIEW_SHEET, len(rows))
+
+    rows = read_whole(data, name, kind, sheet=sheet, rank=rank)
     del data
     docs = to_collection(rows, name, text=text, label=label, id=id, want_labels=want_labels)
     docs.sha256 = digest
@@ -130,7 +141,14 @@ def read_collection(
     return docs
 
 
-def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | None = None) -> Rows:
+def read_whole(
+    data: bytes,
+    name: str,
+    kind: str | None = None,
+    *,
+    sheet: str | None = None,
+    rank: Callable[[Rows], tuple] | None = None,
+) -> Rows:
     """Read all rows of a table; refuse the table if one row is bad.
 
     Parameters
@@ -143,6 +161,8 @@ def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | 
         Name of a format; the first bytes decide if omitted.
     sheet : str, optional
         Sheet of a workbook.
+    rank : callable, optional
+        Chooses a sheet if none is named, as for :func:`isthmus.corpus.binary.read_xlsx`.
 
     Returns
     -------
@@ -158,7 +178,7 @@ def read_whole(data: bytes, name: str, kind: str | None = None, *, sheet: str | 
     if not data.strip():
         raise empty_table(name)
     if kind == "xlsx":
-        return read_xlsx(data, name, sheet)
+        return read_xlsx(data, name, sheet, rank)
     if sheet is not None:
         raise UsageError(f"sheet={sheet!r} was given and {name} is not a workbook; leave it out.")
     return read_parquet(data, name) if kind == "parquet" else _read_text(data, name, kind)
@@ -212,9 +232,9 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
     path : str or Path
         File; ``FILE.xlsx::SHEET`` names a sheet.
     sheet : str, optional
-        Sheet to read if the workbook has it; otherwise the first sheet is read.
+        Sheet to prefer; otherwise the first sheet is read.
     filled : str, optional
-        Column that must have a filled cell; without one, the first sheet with such a cell is read instead.
+        Column with the answers; a sheet with a filled cell in this column is preferred to others.
 
     Returns
     -------
@@ -254,61 +274,18 @@ def read_columns(
     dict of str to list
         Cells by column.
     """
-    # A sheet that the user named is read even if it is empty.
-    if kind != "xlsx" or named is not None:
-        rows = read_whole(data, name, kind, sheet=named)
-    else:
-        rows = _sheet_if_there(data, name, sheet)
-        if filled is not None and not _has_cells(rows, filled):
-            sheets = each_sheet(lambda number: read_whole(data, name, "xlsx", sheet=number))
-            rows = next((other for other in sheets if _has_cells(other, filled)), rows)
+
+    def rank(rows: Rows) -> tuple:
+        """Return whether a sheet has a filled cell in the column, and whether it is the usual sheet."""
+        filled_in = filled in rows.names and any(cell_text(cell).strip() for cell in rows.cells(str(filled)))
+        return filled_in, rows.sheet == sheet
+
+    rows = read_whole(data, name, kind, sheet=named, rank=rank)
     columns = {column: rows.bare(column) for column in rows.names}
     # Tables of answers call this column true_label.
     if rows.tool and "label" in columns:  # the answers of people in another tool
         columns.setdefault("true_label", columns.pop("label"))
     return columns
-
-
-def _sheet_if_there(data: bytes, name: str, sheet: str | None) -> Rows:
-    """Read a sheet, or the first sheet if the workbook has no such sheet."""
-    try:
-        return read_whole(data, name, "xlsx", sheet=sheet)
-    except DataError as error:
-        if error.code != "unknown-column":
-            raise
-        return read_whole(data, name, "xlsx")
-
-
-# Most sheets that are tried. Each trial reads the whole file, and an empty file has no last sheet.
-_MOST_SHEETS = 100
-
-
-def each_sheet(read: Callable[[str], Rows], first: int = 1) -> Iterator[Rows]:
-    """Yield the sheets of a workbook that contain documents, in order.
-
-    Parameters
-    ----------
-    read : callable
-        Takes the number of a sheet as str and returns its Rows.
-    first : int
-        Number of the first sheet to read, from 1.
-
-    Yields
-    ------
-    Rows
-    """
-    for number in range(first, first + _MOST_SHEETS):
-        try:
-            yield read(str(number))
-        except DataError as error:
-            if error.code == "unknown-column":  # no sheet of this number
-                return
-            if error.code != "empty-file":
-                raise
-
-
-def _has_cells(rows: Rows, column: str) -> bool:
-    return column in rows.names and any(cell_text(cell).strip() for cell in rows.cells(column))
 
 
 def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = None) -> str:

@@ -18,9 +18,8 @@ from isthmus._progress import progress
 from isthmus.corpus import Collection as TextCollection
 from isthmus.corpus import replacing
 from isthmus.corpus.cells import cell_text
-from isthmus.corpus.formats import is_workbook
 from isthmus.corpus.guess import guess_roles, shorten
-from isthmus.corpus.read import each_sheet, kind_of, read_columns, read_whole, to_collection
+from isthmus.corpus.read import kind_of, read_columns, read_whole, to_collection
 from isthmus.corpus.sheets import REVIEW_SHEET
 from isthmus.corpus.tables import Rows
 from isthmus.exceptions import DataError, UsageError
@@ -384,7 +383,7 @@ class Collections(Part):
         self, sha256: str, ending: str, name: str, kind: str, *, sheet: str | None = None, file: Path | None = None
     ) -> dict[str, Any]:
         """Return the preview of a file."""
-        rows = self._first_rows(sha256, ending, name, sheet, file)
+        rows = self._parsed.rows(sha256, ending, name, sheet=sheet, file=file)
         docs, problem = _read_somehow(rows, name, kind)
         columns = rows.table()
         shown = list(columns)[:_PREVIEW_COLUMNS]
@@ -402,19 +401,6 @@ class Collections(Part):
         if rows.sheets:
             preview |= {"sheets": list(rows.sheets), "sheet": rows.sheet}
         return plain_detail(preview)
-
-    def _first_rows(self, sha256: str, ending: str, name: str, sheet: str | None, file: Path | None) -> Rows:
-        """Return the rows to preview: of the named sheet, else of the first sheet that contains rows."""
-        try:
-            return self._parsed.rows(sha256, ending, name, sheet=sheet, file=file)
-        except DataError as error:
-            if sheet is not None or error.code != "empty-file" or not is_workbook(f"file{ending}"):
-                raise
-            sheets = each_sheet(lambda number: self._parsed.rows(sha256, ending, name, sheet=number, file=file), 2)
-            found = next(sheets, None)
-            if found is None:
-                raise
-            return found
 
 
 # How a label column is guessed, by kind of collection: by its name only (None), by its cells too (True), or not at all
@@ -501,7 +487,7 @@ def _cell(cell: Any, longest: int = _PREVIEW_CELL) -> str:
 # -- Uploaded files as tables: parsed once, then read from a cached copy of the parsed table
 
 
-_FORMAT = 1  # version of the cache; increase it when the readers interpret the same bytes differently
+_FORMAT = 2  # version of the cache; increase it when the readers interpret the same bytes differently
 _FIELDS = ("columns", "guarded", "encoding", "notes", "sheet", "sheets")
 
 
