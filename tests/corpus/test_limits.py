@@ -1,14 +1,11 @@
 """Small files that unpack to much, reach far or hold many columns: a sentence, soon, and little memory."""
 
-import csv
-import gc
 import gzip
 import io
 import json
 import os
 import subprocess
 import sys
-import threading
 import time
 import zipfile
 import zlib
@@ -20,7 +17,7 @@ import pytest
 from isthmus.corpus import limits, read_collection, write_rows
 from isthmus.corpus.limits import VARIABLE, gunzip, read_size, sheet_paths, unpack_limit, unpacking_at_most
 from isthmus.corpus.shards import cut_shard
-from isthmus.corpus.tables import long_cells, unique_names
+from isthmus.corpus.tables import unique_names
 from isthmus.exceptions import DataError, UsageError
 
 
@@ -183,8 +180,7 @@ def test_three_thousand_equal_column_names_take_no_time(tmp_path):
     assert len(set(names)) == 30_001
     assert names[1] == "text_2"
     assert names[-1] == "text_3"
-    assert len(notes) == 11
-    assert "29,989 more" in notes[-1]
+    assert len(notes) == 1
 
 
 @pytest.mark.parametrize("kind", ["header only", "no text", "no labels", "wrong name"])
@@ -223,26 +219,6 @@ def test_bare_nan_in_json_is_a_missing_value_and_is_never_written(tmp_path):
 
     lines = (tmp_path / "b.jsonl").read_text().splitlines()
     assert [json.loads(line, parse_constant=refuse)["v"] for line in lines] == [[None, None, 1], None]
-
-
-def test_the_csv_limit_holds_for_two_readers_at_once():
-    before = csv.field_size_limit()
-    inside, leave = threading.Event(), threading.Event()
-
-    def long_reader():
-        with long_cells():
-            inside.set()
-            leave.wait(300)
-
-    thread = threading.Thread(target=long_reader)
-    thread.start()
-    assert inside.wait(300)
-    with long_cells():
-        pass
-    assert csv.field_size_limit() > before  # the other one is still reading
-    leave.set()
-    thread.join()
-    assert csv.field_size_limit() == before
 
 
 @pytest.mark.parametrize("place", ["worksheets/two.xml", "/xl/worksheets/two.xml"], ids=["relative", "absolute"])
@@ -284,18 +260,3 @@ def test_what_unpacks_to_the_limit_is_read_and_one_byte_more_is_not(tmp_path, ro
         else:
             assert gunzip(packed, "a.csv.gz") == content
             assert [block.rows for block in cut_shard(str(path), 5_000, limit=limit)] == [5_000, 5_000]
-
-
-@pytest.mark.parametrize("collecting", [True, False])
-def test_the_garbage_collector_is_left_as_it_was(collecting):
-    before = gc.isenabled()
-    try:
-        (gc.enable if collecting else gc.disable)()
-        with long_cells():
-            assert not gc.isenabled()
-            with long_cells():
-                pass
-            assert not gc.isenabled(), "one reader is left"
-        assert gc.isenabled() == collecting
-    finally:
-        (gc.enable if before else gc.disable)()

@@ -8,7 +8,7 @@ import json
 import polars as pl
 import pytest
 
-from isthmus.corpus import read_collection, tables, write_rows
+from isthmus.corpus import read_collection, write_rows
 from isthmus.corpus.decode import _looks_western, _mostly_utf8, decode
 from isthmus.corpus.read import read_table
 from isthmus.corpus.tables import read_csv
@@ -132,15 +132,7 @@ def test_a_million_characters_and_the_csv_limit_stays(tmp_path):
 def test_header_names_are_made_unique(tmp_path):
     docs = read_collection(put(tmp_path, "a.csv", "text,note,note,\nabc def,1,2,3\n"))
     assert list(docs.table()) == ["text", "note", "note_2", "column_4"]
-
-
-@pytest.mark.parametrize(("times", "notes"), [(11, 10), (13, 11)])
-def test_ten_renamed_columns_are_told_one_by_one(tmp_path, times, notes):
-    header = ",".join(["text", *["note"] * times])
-    docs = read_collection(put(tmp_path, "a.csv", f"{header}\nabc def{',1' * times}\n"))
-    told = [note for note in docs.notes if "occur" in note]
-    assert len(told) == notes
-    assert ("2 more column names" in told[-1]) == (times == 13)
+    assert sum("note" in note for note in docs.notes) == 1
 
 
 # encodings
@@ -513,13 +505,3 @@ def test_a_folder_of_no_texts_and_a_closed_standard_input_are_refused(tmp_path, 
     assert "no text files can be read from it" in refused("not-a-file", tmp_path / "photos")
     monkeypatch.setattr("sys.stdin", None)
     assert "Standard input is closed" in refused("missing-file", "-")
-
-
-@pytest.mark.parametrize("blank", [0, 1, 25])
-def test_the_header_is_looked_for_in_the_first_rows_alone(monkeypatch, blank):
-    """A blank line before it does not make the whole file be read twice."""
-    read = []
-    monkeypatch.setattr(tables, "check_width", lambda width, name: read.append(width))
-    head = tables._read_head("\n" * blank + "text,label\n" + "kind staff,a\n" * 1_000, "t.csv", ",", True)
-    assert head.columns == ("text", "label")
-    assert len(read) == max(20, blank + 1)

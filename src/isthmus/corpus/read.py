@@ -31,7 +31,6 @@ from isthmus.corpus.tables import (
     read_json,
     read_lines,
     record_names,
-    refuse,
     to_columns,
 )
 from isthmus.exceptions import DataError, UsageError
@@ -218,7 +217,7 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
 def _read_records(text: str, name: str, kind: str) -> list[dict]:
     if kind == "fasttext":
         return read_fasttext(text)
-    return read_json(text, name) if kind == "json" else read_lines(text.split("\n"), refuse)
+    return read_json(text, name) if kind == "json" else read_lines(text)
 
 
 def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None = None) -> dict[str, list]:

@@ -29,6 +29,7 @@ from isthmus.corpus.tables import (
     check_width,
     read_csv,
     read_lines,
+    read_record,
     read_rows,
     record_names,
     to_columns,
@@ -40,7 +41,6 @@ _HEAD_BYTES = 1 << 20  # bytes that decide about encoding, separator and columns
 _CHUNK = 8 << 20  # bytes per read of a file
 _SHOWN = 500  # characters of a bad row in its report
 _DAMAGE = (OSError, EOFError, zlib.error)
-_NUL = "a NUL byte, which text cannot hold"
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,10 @@ def open_shard(path: str) -> Shard:
     encoding, text = _decode_head(data, name)
     mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     if format.name == "jsonl":
-        records = read_lines(text.split("\n")[:LOOKED_AT], lambda error, line: None)
+        records = []
+        for line in filter(str.strip, text.split("\n")[:LOOKED_AT]):
+            with suppress(BadRow):
+                records.append(read_record(line))
         tool = find_tool(records)
         columns = record_names(flatten(records, tool), name)
         return Shard(str(path), format.name, encoding, "", columns, mark, tool=tool)
@@ -371,33 +374,29 @@ def read_block(block: Block) -> Rows:
     with _reading(shard.name):
         data = _bytes_of(block)
     bad: list[dict] = []
-    if shard.kind == "jsonl":
-
-        def set_aside(error: BadRow, line: bytes) -> None:
-            bad.append(_bad_row(block, block.first + error.line, error.why, line))
-
-        records = read_lines(data.split(b"\n"), set_aside, shard.encoding)
-        return Rows(shard.columns, records=flatten(records, shard.tool), bad=bad)
     try:
         rows = _read_text(shard, data)
     except BadRow:
         rows = _read_one_by_one(block, data, bad)
+    if shard.kind == "jsonl":
+        return Rows(shard.columns, records=flatten(rows, shard.tool), bad=bad)
     return Rows(shard.columns, to_columns(shard.columns, rows), bad=bad, guarded=True)
 
 
-def _read_text(shard: Shard, data: bytes) -> list[list[str]]:
-    """Return all rows of some bytes, or raise BadRow at the first bad row.
+def _read_text(shard: Shard, data: bytes) -> list:
+    """Return all rows or records of some bytes, or raise BadRow at the first bad row.
 
-    A single carriage return ends a line, as in a whole file.
+    A single carriage return ends a line of a csv file, as in a whole file.
     """
     try:
         text = data.decode(shard.encoding)
     except UnicodeDecodeError as error:
         raise BadRow(0, f"byte 0x{data[error.start]:02x} is not {shard.encoding} text", "") from None
     if "\0" in text:
-        raise BadRow(0, _NUL, "")
-    stream = io.StringIO(text, newline="")
-    return read_rows(stream, shard.delimiter, len(shard.columns), quotes=shard.quotes)
+        raise BadRow(0, "a NUL byte, which text cannot hold", "")
+    if shard.kind == "jsonl":
+        return read_lines(text)
+    return read_rows(io.StringIO(text, newline=""), shard.delimiter, len(shard.columns), quotes=shard.quotes)
 
 
 def _bytes_of(block: Block) -> bytes:
@@ -411,7 +410,7 @@ def _bytes_of(block: Block) -> bytes:
     return data
 
 
-def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list[list[str]]:
+def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list:
     """Return the good rows of a block, and append the bad rows to ``bad``."""
     rows: list[list[str]] = []
     waiting = _cut_records(data, block.shard)[::-1]
@@ -425,7 +424,7 @@ def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list[list[st
         try:
             rows += _read_text(block.shard, record)
         except BadRow as error:
-            swallowed = rest.strip() and block.shard.quotes
+            swallowed = rest.strip() and block.shard.separator
             # An unclosed quotation mark includes the following lines in its cell: only the first line is bad.
             bad.append(_bad_row(block, number, "a quotation mark is not closed" if swallowed else error.why, line))
             waiting += _cut_records(rest, block.shard)[::-1] if swallowed else []

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import csv
-import gc
 import io
 import json
 import re
-import sys
-import threading
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -19,13 +15,15 @@ from typing import Any
 from isthmus.corpus.cells import bare_cells, cell_text, label_cells, unguard
 from isthmus.corpus.decode import mend_surrogates
 from isthmus.corpus.formats import FORMATS
-from isthmus.corpus.guess import TITLE_ROWS, find_header, shorten
+from isthmus.corpus.guess import TITLE_ROWS, find_header, list_columns, shorten
 from isthmus.exceptions import DataError
 
 MOST_COLUMNS = 16_384  # most columns of a table, as in a workbook; documents rarely have more than a few dozen
-_NOTED = 10  # most renamed columns with a note of their own
 _SEP_LINE = re.compile(r"sep=([,;\t|])\r?\n")
 _SEPARATOR_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+# The csv module refuses cells of more than 131,072 characters. Its limit applies to the whole process, and several
+# threads may read, so it is raised once.
+csv.field_size_limit(2**31 - 1)
 _OPEN = "unexpected end of data"  # message of the csv module for a cell without a closing quotation mark
 
 
@@ -223,75 +221,58 @@ def read_csv(text: str, name: str, kind: str, *, cut: bool = False) -> tuple[Hea
         The header cannot be read.
     """
     delimiters = FORMATS[kind].delimiters
-    head, rows, bad = _try_csv(text, name, delimiters, quotes=True)
-    open_cell = cut and bad is not None and bad.why == _OPEN
+    # Excel writes a line "sep=;" before the header.
+    stated = _SEP_LINE.match(text)
+    delimiter, start = (stated[1], stated.end()) if stated else (_sniff_delimiter(text, delimiters), 0)
+    stream = io.StringIO(text, newline="")
     # Many tab-separated files use no quoting; a single quotation mark is then part of the text.
-    if bad is not None and bad.quotes and not open_cell and _delimiter(text, delimiters)[0] == "\t":
-        head, rows, bad = _try_csv(text, name, delimiters, quotes=False)
+    for quotes in (True, False):
+        head, rows, bad = None, [], None
+        stream.seek(start)
+        try:
+            head = _read_head(stream, name, delimiter, delimiters[0], quotes, text.count("\n", 0, start))
+            rows = read_rows(stream, delimiter, len(head.columns), quotes=quotes, line=head.line)
+        except BadRow as error:
+            bad = error
+        if bad is None or not bad.quotes or delimiter != "\t" or (cut and bad.why == _OPEN):
+            break
     if head is None:
-        assert bad is not None
         raise bad.refusal(name)
     return head, rows, bad
 
 
-def _try_csv(
-    text: str, name: str, delimiters: str, *, quotes: bool
-) -> tuple[Head | None, list[list[str]], BadRow | None]:
-    """Read header and rows with or without quoting."""
-    head = None
-    try:
-        head = _read_head(text, name, delimiters, quotes)
-        stream = io.StringIO(text, newline="")
-        stream.seek(head.start)
-        return head, read_rows(stream, head.delimiter, len(head.columns), quotes=quotes, line=head.line), None
-    except BadRow as error:
-        return head, [], error
-
-
-def _read_head(text: str, name: str, delimiters: str, quotes: bool) -> Head:
-    """Read the header and count the characters and lines before the first row."""
-    delimiter, start = _delimiter(text, delimiters)
-    stream = io.StringIO(text, newline="")
-    stream.seek(start)
-    ends: list[int] = []
-
-    def lines() -> Iterator[str]:
-        for line in stream:
-            ends.append((ends[-1] if ends else start) + len(line))
-            yield line
-
-    reader = _reader(lines(), delimiter, quotes)
+def _read_head(stream: io.StringIO, name: str, delimiter: str, usual: str, quotes: bool, line: int) -> Head:
+    """Read the header, and set the stream to the first row below it; ``line`` counts the lines above the stream."""
+    reader = _reader(stream, delimiter, quotes)
     rows: list[list[str]] = []
-    behind: list[int] = []  # number of lines up to the end of each row
-    with long_cells():
-        try:
-            for row in reader:
-                check_width(len(row), name)
-                rows.append(row)
-                behind.append(len(ends))
-                if len(rows) >= 2 * TITLE_ROWS and any(map(_is_filled, rows)):
-                    break
-        except csv.Error as error:
-            if not any(map(_is_filled, rows)):
-                raise _bad_quotes(reader.line_num, error) from None
-    place = find_header(rows)
-    place = next((i for i, row in enumerate(rows) if i >= place and _is_filled(row)), -1)
-    if place < 0:
+    ends: list[tuple[int, int]] = []  # characters and lines up to the end of each row
+    try:
+        for row in reader:
+            check_width(len(row), name)
+            rows.append(row)
+            ends.append((stream.tell(), reader.line_num))
+            if len(rows) >= 2 * TITLE_ROWS and any(map(_is_filled, rows)):
+                break
+    except csv.Error as error:
+        if not any(map(_is_filled, rows)):
+            raise _bad_quotes(reader.line_num, error) from None
+    place = next((i for i in range(find_header(rows), len(rows)) if _is_filled(rows[i])), None)
+    if place is None:
         raise empty_table(name)
-    names, renamed = unique_names(rows[place])
-    notes = [*note_titles(rows[:place]), *renamed]
+    names, notes = unique_names(rows[place])
+    notes = [*note_titles(rows[:place]), *notes]
+    if delimiter != usual:
+        notes.insert(0, f"columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
     if not quotes:
         notes.insert(0, "quotation marks do not pair, so they were read as part of the text.")
-    if delimiter != delimiters[0]:
-        notes.insert(0 if quotes else 1, f"columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
-    line = behind[place]
-    skipped = text.count("\n", 0, start)
-    return Head(tuple(names), delimiter, ends[line - 1], line + skipped, quotes, tuple(notes))
+    start, above = ends[place]
+    stream.seek(start)
+    return Head(tuple(names), delimiter, start, above + line, quotes, tuple(notes))
 
 
-def _is_filled(row: list[str]) -> bool:
+def _is_filled(row: Sequence[str | None]) -> bool:
     """Return whether a row has a cell with text."""
-    return any(cell.strip() for cell in row)
+    return any(cell and cell.strip() for cell in row)
 
 
 def read_rows(
@@ -322,23 +303,16 @@ def read_rows(
     BadRow
         A row has another width, or its quotation marks are wrong.
     """
-    start = stream.tell()
-    with long_cells(), suppress(csv.Error):
-        rows = list(filter(None, _reader(stream, delimiter, quotes)))
-        if {*map(len, rows)} <= {width}:
-            return rows
-    # At least one row has another width; the slower loop finds its line.
     rows = []
-    stream.seek(start)
     reader = _reader(stream, delimiter, quotes)
-    with long_cells():
-        try:
-            for row in filter(None, reader):
-                if len(row) < width or any(row[width:]):
-                    raise _bad_width(line + reader.line_num, len(row), width, delimiter)
-                rows.append(row[:width])
-        except csv.Error as error:
-            raise _bad_quotes(line + reader.line_num, error) from None
+    try:
+        for row in filter(None, reader):
+            if len(row) < width or any(row[width:]):
+                advice = f"put cells that hold {_SEPARATOR_NAMES[delimiter]} or line breaks between quotation marks"
+                raise BadRow(line + reader.line_num, f"{len(row)} cells where the header has {width}", advice)
+            rows.append(row[:width])
+    except csv.Error as error:
+        raise _bad_quotes(line + reader.line_num, error) from None
     return rows
 
 
@@ -351,11 +325,6 @@ def _reader(lines: Iterable[str], delimiter: str, quotes: bool) -> Any:
 def _bad_quotes(line: int, error: csv.Error) -> BadRow:
     advice = 'put cells that hold quotation marks between quotation marks and double those inside ("")'
     return BadRow(line, str(error), advice, quotes=True)
-
-
-def _bad_width(line: int, count: int, width: int, delimiter: str) -> BadRow:
-    advice = f"put cells that hold {_SEPARATOR_NAMES[delimiter]} or line breaks between quotation marks"
-    return BadRow(line, f"{count} cells where the header has {width}", advice)
 
 
 def to_columns(names: Sequence[str], rows: list) -> dict[str, list]:
@@ -383,70 +352,20 @@ def to_columns(names: Sequence[str], rows: list) -> dict[str, list]:
     return {name: [row[k] for row in rows] for k, name in enumerate(names)}
 
 
-_readers_lock = threading.Lock()
-_readers: dict[str, Any] = {"count": 0, "limit": 0, "collecting": False}
-
-
-@contextmanager
-def long_cells() -> Iterator[None]:
-    """Remove the csv module's limit of 131,072 characters per cell, and pause the garbage collector.
-
-    The collector would visit many small lists again and again. Both settings apply to the whole process. They are
-    restored when the last reader of any thread ends.
-
-    Yields
-    ------
-    None
-    """
-    with _readers_lock:
-        if not _readers["count"]:
-            _readers["limit"] = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-            _readers["collecting"] = gc.isenabled()
-            gc.disable()
-        _readers["count"] += 1
-    try:
-        yield
-    finally:
-        with _readers_lock:
-            _readers["count"] -= 1
-            if not _readers["count"]:
-                csv.field_size_limit(_readers["limit"])
-                if _readers["collecting"]:
-                    gc.enable()
-
-
-def _delimiter(text: str, candidates: str) -> tuple[str, int]:
-    """Return the separator of cells and the number of characters that declare it.
-
-    Excel writes a line ``sep=;`` before the header.
-    """
-    # A declared separator is certain; a guess may fail for tables with one column.
-    stated = _SEP_LINE.match(text)
-    if stated:
-        return stated.group(1), stated.end()
-    return _sniff_delimiter(text, candidates), 0
-
-
 def _sniff_delimiter(text: str, candidates: str) -> str:
     """Return the separator with which most of the first rows have the width of the header, preferring large widths."""
-    if len(candidates) == 1:
-        return candidates
     sample = text[: 1 << 17]
-    best, best_score = candidates[0], (0.0, 1)
-    with long_cells():
-        for delimiter in candidates:
-            rows = [row for row in islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 60) if row]
-            if len(sample) < len(text):
-                rows = rows[:-1] or rows  # the last row may be incomplete
-            rows = rows[find_header(rows) :] if rows else rows
-            width = len(rows[0]) if rows else 0
-            if width < 2:
-                continue
-            # Commas occur in prose too, but rarely the same number of times in every row.
-            fitting = sum(len(row) == width for row in rows) / len(rows)
-            if (fitting, width) > best_score:
-                best, best_score = delimiter, (fitting, width)
-    return best
+    scores = {}
+    for delimiter in candidates:
+        rows = [row for row in islice(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter), 60) if row]
+        if len(sample) < len(text):
+            rows = rows[:-1] or rows  # the last row may be incomplete
+        rows = rows[find_header(rows) :]
+        width = len(rows[0]) if rows else 0
+        # Commas occur in prose too, but rarely the same number of times in every row.
+        fitting = sum(len(row) == width for row in rows) / len(rows) if width > 1 else 0.0
+        scores[delimiter] = fitting, width
+    return max(scores, key=scores.__getitem__)
 
 
 def note_titles(rows: Iterable[Sequence]) -> list[str]:
@@ -462,16 +381,11 @@ def note_titles(rows: Iterable[Sequence]) -> list[str]:
     list of str
         At most one note.
     """
-    titles = [str(next(filter(_holds, row))).strip() for row in rows if any(map(_holds, row))]
+    titles = [next(cell.strip() for cell in row if cell and cell.strip()) for row in rows if _is_filled(row)]
     if not titles:
         return []
     what = f"{len(titles)} rows above the header are" if len(titles) > 1 else "a row above the header is"
     return [f"{what} taken for a title and left out, first {shorten(titles[0])!r}."]
-
-
-def _holds(cell: object) -> bool:
-    """Return whether a cell contains text."""
-    return cell is not None and bool(str(cell).strip())
 
 
 def unique_names(header: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -491,64 +405,63 @@ def unique_names(header: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     names: dict[str, None] = {}
     given_names = set(header)
-    numbers: dict[str, int] = defaultdict(lambda: 2)  # the next number to try for a name
-    notes, renamed = [], 0
+    counts: Counter = Counter()  # columns with each repeated name, besides the first
     for i, given in enumerate(header):
         # Empty names occur for index columns of data frames.
-        name = unguard(given).strip() or f"column_{i + 1}"
-        if name in names:
-            while f"{name}_{numbers[name]}" in names or f"{name}_{numbers[name]}" in given_names:
-                numbers[name] += 1
-            other = f"{name}_{numbers[name]}"
-            renamed += 1
-            if renamed <= _NOTED:
-                called = f"{shorten(name)}_{numbers[name]}"
-                notes.append(
-                    f"the column name {shorten(name)!r} occurs twice; the later one is called {shorten(called)!r}."
-                )
-            name = other
+        name = first = unguard(given).strip() or f"column_{i + 1}"
+        while name in names or (name != first and name in given_names):
+            counts[first] += 1
+            name = f"{first}_{counts[first] + 1}"
         names[name] = None
-    if renamed > _NOTED:
-        notes.append(f"{renamed - _NOTED:,} more column names that occur twice got a number likewise.")
-    return list(names), notes
+    if not counts:
+        return list(names), []
+    repeated = list_columns(map(repr, map(shorten, counts)))
+    return list(names), [f"column names occur more than once, so the later ones got a number: {repeated}."]
 
 
 # -- JSON --------------------------------------------------------------------------------------------------------------
 
 
-def read_lines(lines: Iterable[Any], reject: Callable[[BadRow, Any], None], encoding: str = "utf-8") -> list[dict]:
+def read_lines(text: str) -> list[dict]:
     """Return the JSON object on each line; skip empty lines.
 
     Parameters
     ----------
-    lines : iterable of str or bytes
-        Lines of a jsonl file.
-    reject : callable
-        ``reject(bad_row, line)`` is called for each line without an object.
-    encoding : str
-        Encoding of lines that are bytes.
+    text : str
+        Content of a jsonl file.
 
     Returns
     -------
     list of dict
+
+    Raises
+    ------
+    BadRow
+        A line contains no JSON object.
     """
-    records = []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            # Each line is decoded separately, so that one damaged line does not make the others unreadable.
-            text = line if isinstance(line, str) else line.decode(encoding)
-            records.append(_read_record(text, number))
-        except UnicodeDecodeError as error:
-            reject(BadRow(number, f"byte 0x{line[error.start]:02x} is not {encoding}", "save it as UTF-8"), line)
-        except BadRow as error:
-            reject(error, line)
-    return records
+    # Only a line feed ends a line: JSON texts may contain other separators of lines.
+    return [read_record(line, number) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
 
 
-def _read_record(text: str, line: int) -> dict:
-    """Return the JSON object on a line."""
+def read_record(text: str, line: int = 1) -> dict:
+    """Return the JSON object on a line.
+
+    Parameters
+    ----------
+    text : str
+        The line.
+    line : int
+        Number of the line, from 1.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    BadRow
+        The line contains no JSON object.
+    """
     advice = "a jsonl file holds one JSON object a line"
     try:
         record = json.loads(text)
@@ -586,7 +499,7 @@ def read_json(text: str, name: str) -> list[dict]:
         records = json.loads(text)
     except json.JSONDecodeError as error:
         if text.lstrip().startswith("{"):
-            return read_lines(text.split("\n"), refuse)
+            return read_lines(text)
         raise BadRow(error.lineno, f"not JSON ({error.msg})", "an array of objects is expected") from None
     except (ValueError, RecursionError) as error:
         raise BadRow(1, f"the JSON cannot be read ({_excess(error)})", "write plain texts and labels") from None
@@ -603,24 +516,6 @@ def read_json(text: str, name: str) -> list[dict]:
                 code="unreadable-file",
             )
     return whole_characters(records, text)
-
-
-def refuse(error: BadRow, line: Any) -> None:
-    """Raise the error of a bad line in a file that is read whole.
-
-    Parameters
-    ----------
-    error : BadRow
-        The error.
-    line : str or bytes
-        The line.
-
-    Raises
-    ------
-    BadRow
-        Always.
-    """
-    raise error
 
 
 def _excess(error: Exception) -> str:
