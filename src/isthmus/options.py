@@ -461,7 +461,11 @@ class LabelOptions(JobOptions):
 
     id: str | None = option(FILES, None, "Column with the ids of TARGET, guessed if omitted.", "--id COL", blocks=False)
     sheet: str | None = option(
-        FILES, None, "Sheet of a workbook, by name or number; the first if omitted.", "--sheet NAME", blocks=False
+        FILES,
+        None,
+        "Sheet of a workbook, by name or number; a sheet with a text column if omitted.",
+        "--sheet NAME",
+        blocks=False,
     )
     read: int | None = option(
         OUTPUT,
