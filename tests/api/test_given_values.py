@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from made_answers import made_answers
 
 import isthmus
 from isthmus.api.annotators import compare_annotators
 from isthmus.api.reading import check_documents
 from isthmus.corpus import write_rows
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning, UsageError
-from isthmus.feedback import Answers
 from isthmus.options import in_flags
 from isthmus.report.hero import class_table
 from isthmus_bench.shifted import make_shifted_texts
@@ -354,7 +354,7 @@ def marked(result):
     return replace(
         result,
         texts=[*TARGET[:3], ""],
-        answers=Answers([1], ["staff"], ["random"], [""], ["one"]),
+        answers=made_answers([1], ["staff"], ["random"], [""], ["one"]),
         novel_group=np.array(["", "", "noise", ""], dtype=object),
         confidence=np.array([0.9, 1.0, 0.3, 0.6]),
         expected_accuracy=isthmus.choose.AccuracyEstimate(0.8, 0.7, 0.9),

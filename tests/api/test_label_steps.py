@@ -284,7 +284,7 @@ def test_corrections_come_with_answers_and_words_in_one_call():
     back = both.teach(without="one", source_labels={"document": [3], "true_label": ["product"]})
     assert back.answers is None or not back.answers.rows, "the answers of the table are taken back"
     assert back.source_labels[[0, 2]].tolist() == ["product"] * 2
-    blank = replace(result, answers=Answers(blank=[0]))
+    blank = replace(result, answers=Answers(blank_in={"one": [0]}))
     assert blank.teach(source_labels=fix).learned is None, "nothing was answered: nothing is learned"
 
 

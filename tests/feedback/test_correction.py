@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_answers import made_answers
 
 import isthmus
 from isthmus.choose.stages.apply import merge_columns
@@ -280,17 +281,19 @@ def test_words_are_asked_by_what_they_would_settle():
 
 
 def test_later_answers_hold_and_a_random_draw_stays_one():
-    first = Answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"], blank=[5])
-    both = first.plus(Answers([0, 5], ["b", "a"], ["picked", "asked"], ["Kim", ""], ["two", "two"]))
+    first = made_answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"], blank_in={"one": [5]})
+    both = first.plus(made_answers([0, 5], ["b", "a"], ["picked", "asked"], ["Kim", ""], ["two", "two"]))
     assert (both.rows, both.labels, both.drawn) == ([1, 0, 5], ["b", "b", "a"], ["asked", "random", "asked"])
     assert both.blank == []
     back = both.without("two")  # the answer that was replaced holds again, as it was drawn
-    assert (back.rows, back.labels, back.drawn) == ([1, 0], ["b", "a"], ["asked", "random"])
+    assert (back.rows, back.labels, back.drawn) == ([0, 1], ["a", "b"], ["random", "asked"])
 
 
 def test_words_follow_when_classes_are_renamed():
     words = {"cheap": "price", "rude": {"staff": 2.0, "price": -1.0}, "free": "parking"}
-    said = Answers([0], ["price"], ["asked"], [""], ["one"], words=words).renamed({"price": "cost"})
+    said = made_answers(
+        [0], ["price"], ["asked"], [""], ["one"], word_log=[(*word, "one") for word in words.items()]
+    ).renamed({"price": "cost"})
     assert said.words == {"cheap": "cost", "rude": {"staff": 2.0, "cost": -1.0}, "free": "parking"}
     assert said.labels == ["cost"]
 
@@ -317,10 +320,12 @@ def test_texts_are_read_alike_whether_or_not_they_are_those_of_the_fit():
 def test_files_of_one_name_are_told_apart_and_found_again(tmp_path, monkeypatch):
     first, second = tmp_path / "monday" / "answers.csv", tmp_path / "tuesday" / "answers.csv"
     assert Answers().name_of(first) == "answers.csv"
-    one = Answers([0], ["a"], ["picked"], [""], ["answers.csv"], origins={"answers.csv": origin_of(first)})
+    one = made_answers([0], ["a"], ["picked"], [""], ["answers.csv"], origins={"answers.csv": origin_of(first)})
     assert (one.name_of(first), one.name_of(second)) == ("answers.csv", "tuesday/answers.csv")
     both = one.plus(
-        Answers([1], ["b"], ["picked"], [""], ["tuesday/answers.csv"], origins={one.name_of(second): origin_of(second)})
+        made_answers(
+            [1], ["b"], ["picked"], [""], ["tuesday/answers.csv"], origins={one.name_of(second): origin_of(second)}
+        )
     )
     assert (both.find_batch(first), both.find_batch(str(second))) == ("answers.csv", "tuesday/answers.csv")
     second.parent.mkdir()
@@ -421,7 +426,7 @@ def test_a_part_of_many_answers_is_given_all_that_the_whole_is_given(monkeypatch
 
 
 def answer(row, label, drawn="picked", by="", batch="one"):
-    return Answers([row], [label], [drawn], [by], [batch])
+    return made_answers([row], [label], [drawn], [by], [batch])
 
 
 def test_a_class_for_a_whole_group_is_no_reading_of_a_document_drawn_at_random():
@@ -449,6 +454,6 @@ def test_what_says_more_than_is_known_is_news(later, new):
 
 
 def test_blank_rows_of_another_table_stay_blank_in_order():
-    blanks = Answers(blank=[9, 2, 5, 7], blank_in={"one": [7, 5], "two": [9, 2, 5]})
+    blanks = Answers(blank_in={"one": [7, 5], "two": [9, 2, 5]})
     assert blanks.without("one").blank == [2, 5, 9]
     assert blanks.without("two").blank == [5, 7]

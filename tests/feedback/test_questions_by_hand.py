@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_answers import made_answers
 from scipy.special import softmax
 
 import isthmus
 from isthmus.exceptions import UsageError
-from isthmus.feedback import Answers, DocumentViews
+from isthmus.feedback import DocumentViews
 from isthmus.feedback.accounting import outlook
 from isthmus.feedback.asking import _drawn_first, ask, ask_documents, ask_words, dispute_of, doubt_of
 from isthmus.feedback.correction import (
@@ -331,7 +332,9 @@ def test_a_number_of_questions_is_a_whole_number(n):
 def test_the_first_hundred_are_drawn_at_random_where_names_alone_decide(random, n, drawn):
     """Documents that were read or left blank are not drawn again."""
     rows = list(range(random))
-    known = Answers(rows, ["a"] * random, ["random"] * random, [""] * random, ["one"] * random, blank=[130, 131])
+    known = made_answers(
+        rows, ["a"] * random, ["random"] * random, [""] * random, ["one"] * random, blank_in={"one": [130, 131]}
+    )
     texts = [f"text {i}" for i in range(140)]
     labelling = SimpleNamespace(
         known_answers=known, by_names_alone=True, classes=np.array(["a", "b"]), seed=0, texts=texts

@@ -5,12 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_answers import made_answers
 from made_texts import PARKING, PRICE, STAFF, visit_texts
 
 import isthmus
 from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.exceptions import DataError, UsageError
-from isthmus.feedback import Answers, Learned
+from isthmus.feedback import Learned
 from isthmus.feedback.teaching import _remaining_groups, extend_classes, labels_without_own_answer
 
 TRUTH = np.array(["staff"] * 40 + ["price"] * 40 + ["parking"] * 30)
@@ -457,7 +458,7 @@ def test_rows_left_blank_are_kept_when_all_answers_are_taken_back(labelling):
     )
     rest = blank.teach(without="one")
     assert (rest.answers.rows, rest.answers.blank) == ([7], [11])
-    both = replace(rest, answers=replace(rest.answers, blank=[11, 30], blank_in={"two": [11], "three": [30]}))
+    both = replace(rest, answers=replace(rest.answers, blank_in={"two": [11], "three": [30]}))
     left = both.teach(without="two")
     assert (left.answers.rows, left.answers.blank) == ([], [30])
     assert (left.learned, left.checked) == (None, None)
@@ -512,7 +513,7 @@ def test_a_group_goes_where_most_of_its_answers_name_a_known_class(n_known, stay
         novel=[{"group": "g"}],
         warnings=[{"topic": "new group"}, {"topic": "class shares"}, {"topic": "review"}],
     )
-    known = Answers(
+    known = made_answers(
         list(range(6)), ["staff"] * n_known + ["parking"] * (6 - n_known), ["asked"] * 6, [""] * 6, ["a"] * 6
     )
     found = _remaining_groups(untaught, np.array(["staff"] * 9), known)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_answers import made_answers
 
 import isthmus
 from isthmus.choose import AccuracyEstimate
@@ -17,7 +18,6 @@ from isthmus.choose.prevalence import time_periods
 from isthmus.cli.app import run_command
 from isthmus.corpus import Collection, write_rows
 from isthmus.exceptions import DataError, UsageError
-from isthmus.feedback.answers import Answers
 from isthmus.report import summary
 from isthmus.report.cluster_page import about, cluster_cards, cluster_map, cluster_verdict
 from isthmus.report.figures import lines_figure
@@ -256,7 +256,7 @@ def test_a_class_is_told_by_its_own_documents():
         needs_review=np.array([False, False, True, False]),
         probabilities=np.array([[0.9, 0.1, 0.0], [0.7, 0.3, 0.0], [0.5, 0.3, 0.2], [0.4, 0.5, 0.1]]),
         source_labels=["a", "b", None],
-        known_answers=Answers([1], ["a"], ["asked"], [""], ["answers"]),
+        known_answers=made_answers([1], ["a"], ["asked"], [""], ["answers"]),
     )
     a, b, c = class_table(result)
     assert [row["confidence"] for row in (a, b, c)] == [pytest.approx(0.6), pytest.approx(0.4), None]
@@ -624,7 +624,7 @@ def test_answers_without_what_was_learned_have_no_outlook():
 
 
 def test_how_reliable_confidence_was_is_not_told_where_an_answer_named_a_new_class():
-    read = Answers(list(range(20)), ["a"] * 15 + ["b"] * 5, ["asked"] * 20, [""] * 20, ["answers"] * 20)
+    read = made_answers(list(range(20)), ["a"] * 15 + ["b"] * 5, ["asked"] * 20, [""] * 20, ["answers"] * 20)
     result = SimpleNamespace(known_answers=SimpleNamespace(read=read), vote=np.array([[0.75, 0.25]] * 20))
     result.classes = np.array(["a", "b"])
     (row,) = reliability_rows(result)

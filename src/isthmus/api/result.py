@@ -495,9 +495,7 @@ class LabelResult(FrameResult, Labelling):
         """
         from isthmus.api.annotators import compare_annotators
 
-        known = self.known_answers
-        # Replaced answers show how far their annotator agrees with the one who answered later.
-        votes = [*known.replaced, *known.votes, *known.entries] if answers is None else read_votes(self, answers)
+        votes = self.known_answers.given if answers is None else read_votes(self, answers)
         return compare_annotators(votes, self.untaught().labels)
 
     def ask(self, n: int = 50, *, words: bool = False, suggest: bool = False) -> dict[str, list]:
@@ -605,7 +603,7 @@ class LabelResult(FrameResult, Labelling):
         again = type(self)(**relabel(base, corrected))
         again.settings["source_labels_corrected"] = base.settings.get("source_labels_corrected", 0) + len(corrected)
         again.ids, again.input_table = base.ids, base.input_table
-        if self.answers is not None and self.answers.says_something:
+        if self.answers is not None and self.answers.learnable:
             again = learn_answers(again, again, self.answers, self.answers)
         return again._like(self)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 from os import PathLike
 from os.path import abspath
 from pathlib import Path
@@ -15,78 +17,94 @@ import numpy as np
 from isthmus.corpus.decode import shown_name
 
 RANDOM, ASKED, PICKED, GROUP = "random", "asked", "picked", "group"
-READ = (RANDOM, ASKED, PICKED)  # ways in which documents come to be read; documents of a group got its class unread
+READ = (RANDOM, ASKED, PICKED)  # selections after which a document is read; documents of a group got its class unread
 DRAWN = (*READ, GROUP)
-# Names of the fields of one answer, and of the lists of all answers.
-_COLUMNS = {"row": "rows", "label": "labels", "drawn": "drawn", "by": "by", "batch": "batch"}
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of annotators about documents and words of the target.
+    """Answers of annotators about documents and words of the target, in the order of their tables.
 
     Attributes
     ----------
-    rows : list of int
-        Answered documents, numbered from 0.
-    labels : list
-        Their classes.
-    drawn : list of str
-        How each document was selected. "random": by ``sample``; only these estimate the accuracy directly. "asked": by
-        ``ask``. "picked": in any other way, for example to correct a suspicious label. "group": it got a class with its
-        whole group, unread.
-    by : list of str
-        Annotator of each answer, '' if not given.
-    batch : list of str
-        Name of the table of each answer.
-    blank : list of int
-        Documents that were asked about and left blank; asked again only when nothing else is left.
-    words : dict
-        Labels of words.
+    given : list of dict
+        Every answer to a document: ``row`` (from 0), ``label``, ``drawn``, ``by`` (annotator, '' if not given),
+        ``batch`` (name of its table) and ``counts``. Of several annotators of one table who answered the same document,
+        one answer with the most frequent class counts, and none after a tie. ``drawn`` is the selection of the
+        document. "random": by ``sample``; only these estimate the accuracy directly. "asked": by ``ask``. "picked": in
+        any other way, for example to correct a suspicious label. "group": it got a class with its whole group, unread.
+    word_log : list of tuple
+        Every labelled word, its label and its table.
+    blank_in : dict of str to list of int
+        Documents that were asked about and left blank, by name of the table.
     origins : dict of str to str
         Digest of the path of each table that was a file, which distinguishes files with the same name.
-    replaced : list of dict
-        Earlier answers to documents that were answered again, oldest first. They become valid again if the later answer
-        is undone.
-    word_log : list of tuple
-        Every labelled word, its label and its table, in order.
-    blank_in : dict of str to list of int
-        Documents left blank, by name of the table.
-    votes : list of dict
-        Every answer (``row``, ``label``, ``drawn``, ``by``, ``batch``) to a document that several annotators of one
-        table answered. The class that most of them gave is also in ``rows`` and ``labels``.
 
     Examples
     --------
-    >>> first = Answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"])
-    >>> both = first.plus(Answers([1], ["a"], ["picked"], ["Kim"], ["two"]))
-    >>> both.labels, both.by
-    (['a', 'a'], ['', 'Kim'])
-    >>> both.without("two").labels
-    ['a', 'b']
+    >>> def answer(label, batch):
+    ...     return {"row": 1, "label": label, "drawn": "asked", "by": "Kim", "batch": batch, "counts": True}
+    >>> both = Answers([answer("b", "one")]).plus(Answers([answer("a", "two")]))
+    >>> both.labels, both.without("two").labels
+    (['a'], ['b'])
     """
 
-    rows: list[int] = field(default_factory=list)
-    labels: list[Any] = field(default_factory=list)
-    drawn: list[str] = field(default_factory=list)
-    by: list[str] = field(default_factory=list)
-    batch: list[str] = field(default_factory=list)
-    blank: list[int] = field(default_factory=list)
-    words: dict[str, Any] = field(default_factory=dict)
-    origins: dict[str, str] = field(default_factory=dict)
-    replaced: list[dict[str, Any]] = field(default_factory=list)
+    given: list[dict[str, Any]] = field(default_factory=list)
     word_log: list[tuple[str, Any, str]] = field(default_factory=list)
     blank_in: dict[str, list[int]] = field(default_factory=dict)
-    votes: list[dict[str, Any]] = field(default_factory=list)
+    origins: dict[str, str] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        """Return the number of answered documents."""
-        return len(self.rows)
+    @cached_property
+    def entries(self) -> list[dict[str, Any]]:
+        """The latest answer that counts of each document, ordered by its arrival."""
+        latest: dict[int, dict[str, Any]] = {}
+        for entry in self.given:
+            if entry["counts"]:
+                earlier = latest.pop(entry["row"], None)
+                # A document drawn at random remains part of the random sample, no matter who answers it later.
+                random = earlier is not None and earlier["drawn"] == RANDOM and entry["drawn"] != GROUP
+                latest[entry["row"]] = entry | {"drawn": RANDOM} if random else entry
+        return list(latest.values())
 
     @property
-    def says_something(self) -> bool:
-        """Whether there is an answer about a document or a word."""
-        return bool(self.rows or self.words)
+    def rows(self) -> list[int]:
+        """Answered documents."""
+        return [entry["row"] for entry in self.entries]
+
+    @property
+    def labels(self) -> list[Any]:
+        """Their classes."""
+        return [entry["label"] for entry in self.entries]
+
+    @property
+    def drawn(self) -> list[str]:
+        """How each of them was selected."""
+        return [entry["drawn"] for entry in self.entries]
+
+    @property
+    def by(self) -> list[str]:
+        """Annotator of each answer."""
+        return [entry["by"] for entry in self.entries]
+
+    @property
+    def batch(self) -> list[str]:
+        """Name of the table of each answer."""
+        return [entry["batch"] for entry in self.entries]
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """Labels of words."""
+        return {word: label for word, label, _ in self.word_log}
+
+    @property
+    def blank(self) -> list[int]:
+        """Documents that were left blank and have no answer; asked again only when nothing else is left."""
+        return sorted({row for rows in self.blank_in.values() for row in rows} - set(self.rows))
+
+    @property
+    def learnable(self) -> bool:
+        """Whether a model can learn from an answer or a labelled word."""
+        return bool(self.entries or self.word_log)
 
     @property
     def at_random(self) -> np.ndarray:
@@ -94,27 +112,29 @@ class Answers:
         return np.array([kind == RANDOM for kind in self.drawn], dtype=bool)
 
     @property
+    def disputed(self) -> dict[int, list[dict[str, Any]]]:
+        """The answers to each document that has none that counts, because its annotators disagree."""
+        answered = set(self.rows)
+        found: dict[int, list[dict[str, Any]]] = {}
+        for entry in self.given:
+            if entry["row"] not in answered:
+                found.setdefault(entry["row"], []).append(entry)
+        return found
+
+    @property
     def read(self) -> Answers:
         """The answers to documents that an annotator read, without those of whole groups."""
-        return self.with_entries(entry for entry in self.entries if entry["drawn"] != GROUP)
+        return self.keep(entry["row"] for entry in self.entries if entry["drawn"] != GROUP)
 
     @property
     def batches(self) -> list[str]:
         """Names of all tables."""
-        earlier = [entry["batch"] for entry in self.replaced]
-        words = [batch for _, _, batch in self.word_log]
-        votes = [entry["batch"] for entry in self.votes]
-        return list(dict.fromkeys([*self.batch, *earlier, *words, *self.blank_in, *votes]))
+        named = [entry["batch"] for entry in self.given], [batch for _, _, batch in self.word_log], self.blank_in
+        return list(dict.fromkeys(chain(*named)))
 
-    @property
-    def disputed(self) -> dict[int, list[dict[str, Any]]]:
-        """The votes about each document that has no answer, because its annotators disagree."""
-        answered = set(self.rows)
-        found: dict[int, list[dict[str, Any]]] = {}
-        for entry in self.votes:
-            if entry["row"] not in answered:
-                found.setdefault(entry["row"], []).append(entry)
-        return found
+    def __len__(self) -> int:
+        """Return the number of answered documents."""
+        return len(self.entries)
 
     def name_of(self, path: str | PathLike) -> str:
         """Return a name for the table in a file: the file's name, with the folders that distinguish it from others.
@@ -163,28 +183,12 @@ class Answers:
         -------
         Answers
         """
-        new = set(later.rows)
-        # A document drawn at random remains part of the random sample, no matter who answers it later.
-        was_random = {entry["row"] for entry in self.entries if entry["drawn"] == RANDOM}
-        given = [
-            entry | ({"drawn": RANDOM} if entry["row"] in was_random and entry["drawn"] != GROUP else {})
-            for entry in later.entries
-        ]
-        kept = [entry for entry in self.entries if entry["row"] not in new]
-        replaced = [entry for entry in self.entries if entry["row"] in new]
-        blank_in = dict(self.blank_in)
-        for name, rows in later.blank_in.items():
-            blank_in[name] = sorted({*blank_in.get(name, []), *rows})
-        return self.with_entries(
-            [*kept, *given],
-            blank=sorted({*self.blank, *later.blank} - {*self.rows, *new}),
-            words={**self.words, **later.words},
-            origins={**self.origins, **later.origins},
-            replaced=[*self.replaced, *replaced, *later.replaced],
-            word_log=[*self.word_log, *later.word_log],
-            blank_in=blank_in,
-            votes=list({(entry["row"], entry["by"]): entry for entry in [*self.votes, *later.votes]}.values()),
-        )
+        blank_in = {
+            name: sorted({*self.blank_in.get(name, []), *later.blank_in.get(name, [])})
+            for name in {**self.blank_in, **later.blank_in}
+        }
+        given, words = [*self.given, *later.given], [*self.word_log, *later.word_log]
+        return Answers(given, words, blank_in, {**self.origins, **later.origins})
 
     def without(self, batch: str) -> Answers:
         """Return the answers without those of one table; answers that it replaced become valid again.
@@ -197,26 +201,9 @@ class Answers:
         -------
         Answers
         """
-        found = [entry for entry in self.entries if entry["batch"] != batch]
-        earlier = [entry for entry in self.replaced if entry["batch"] != batch]
-        held = {entry["row"] for entry in found}
-        # The latest earlier answer to each document.
-        back = {entry["row"]: entry for entry in earlier if entry["row"] not in held}
-        log = [entry for entry in self.word_log if entry[2] != batch]
-        logged = {word for word, _, _ in self.word_log}
+        given = [entry for entry in self.given if entry["batch"] != batch]
         blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
-        # Documents that only this table left blank may be asked about again.
-        only_here = set(self.blank_in.get(batch, [])) - {row for rows in blank_in.values() for row in rows}
-        return self.with_entries(
-            [*found, *back.values()],
-            blank=sorted(set(self.blank) - only_here - set(back)),
-            words={word: label for word, label in self.words.items() if word not in logged}
-            | {word: label for word, label, _ in log},
-            replaced=[entry for entry in earlier if back.get(entry["row"]) is not entry],
-            word_log=log,
-            blank_in=blank_in,
-            votes=[entry for entry in self.votes if entry["batch"] != batch],
-        )
+        return Answers(given, [entry for entry in self.word_log if entry[2] != batch], blank_in, self.origins)
 
     def news(self, later: Answers) -> Answers:
         """Return the later answers that add information.
@@ -232,17 +219,16 @@ class Answers:
         -------
         Answers
         """
-        known = {entry["row"]: (entry["label"], entry["by"]) for entry in self.entries}
-        unread = {entry["row"] for entry in self.entries if entry["drawn"] == GROUP}
-        new = (
-            entry
-            for entry in later.entries
-            if (entry["label"], entry["by"] or known.get(entry["row"], ("", ""))[1]) != known.get(entry["row"])
+        known = {entry["row"]: entry for entry in self.entries}
+
+        def is_new(entry: dict[str, Any]) -> bool:
+            earlier = known.get(entry["row"])
+            if earlier is None or (entry["label"], entry["by"] or earlier["by"]) != (earlier["label"], earlier["by"]):
+                return True
             # A repeated answer to a drawn or requested document shows that it was read.
-            or entry["drawn"] in (RANDOM, ASKED)
-            or (entry["row"] in unread and entry["drawn"] != GROUP)
-        )
-        return later.with_entries(new)
+            return entry["drawn"] in (RANDOM, ASKED) or (earlier["drawn"] == GROUP and entry["drawn"] != GROUP)
+
+        return later.keep(entry["row"] for entry in later.given if is_new(entry))
 
     def keep(self, rows: Iterable[int]) -> Answers:
         """Return the answers to some documents.
@@ -256,7 +242,7 @@ class Answers:
         Answers
         """
         wanted = set(rows)
-        return self.with_entries(entry for entry in self.entries if entry["row"] in wanted)
+        return replace(self, given=[entry for entry in self.given if entry["row"] in wanted])
 
     def renamed(self, names: dict) -> Answers:
         """Return the answers with renamed classes.
@@ -270,35 +256,10 @@ class Answers:
         -------
         Answers
         """
-        labels = [names.get(label, label) for label in self.labels]
-        words = {word: _renamed(label, names) for word, label in self.words.items()}
-        log = [(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
-        replaced = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.replaced]
-        votes = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.votes]
-        return replace(self, labels=labels, words=words, word_log=log, replaced=replaced, votes=votes)
-
-    @property
-    def entries(self) -> list[dict[str, Any]]:
-        """The answers as dictionaries: ``row``, ``label``, ``drawn``, ``by`` and ``batch``."""
-        columns = (getattr(self, name) for name in _COLUMNS.values())
-        return [dict(zip(_COLUMNS, values, strict=True)) for values in zip(*columns, strict=True)]
-
-    def with_entries(self, entries: Iterable[dict[str, Any]], **others: Any) -> Answers:
-        """Return a copy with other answers.
-
-        Parameters
-        ----------
-        entries : iterable of dict
-        **others
-            New values of other attributes.
-
-        Returns
-        -------
-        Answers
-        """
-        entries = list(entries)
-        columns: dict[str, Any] = {name: [entry[part] for entry in entries] for part, name in _COLUMNS.items()}
-        return replace(self, **columns, **others)
+        given = [entry | {"label": names.get(entry["label"], entry["label"])} for entry in self.given]
+        return replace(
+            self, given=given, word_log=[(word, _renamed(label, names), batch) for word, label, batch in self.word_log]
+        )
 
 
 def origin_of(path: str | PathLike) -> str:

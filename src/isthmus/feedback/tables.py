@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ def read_answers(
                 f"{str(label)[:40]!r}; keep one, or name who said so in the column by.",
                 code="bad-answers",
             )
-        votes[row, who] = {"row": row, "label": label, "drawn": kind, "by": who, "batch": name}
+        votes[row, who] = {"row": row, "label": label, "drawn": kind, "by": who, "batch": name, "counts": False}
     by_row: dict[int, list[dict]] = {}
     for entry in votes.values():
         by_row.setdefault(entry["row"], []).append(entry)
@@ -86,18 +87,12 @@ def read_answers(
         raise DataError(
             f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
-    answers = []
     for own in by_row.values():
         (label, most), *others = Counter(entry["label"] for entry in own).most_common(2)
         # A document with a tie has no answer, so that it is asked about again.
         if not others or most > others[0][1]:
-            answers.append([entry for entry in own if entry["label"] == label][-1])
-    return Answers().with_entries(
-        answers,
-        blank=blank,
-        blank_in={name: blank} if blank else {},
-        votes=[entry for own in by_row.values() if len(own) > 1 for entry in own],
-    )
+            [entry for entry in own if entry["label"] == label][-1]["counts"] = True
+    return Answers([*chain(*by_row.values())], blank_in={name: blank} if blank else {})
 
 
 def read_votes(labelling: Labelling, table: Any, by: str = "") -> list[dict[str, Any]]:

@@ -108,14 +108,15 @@ def teach(
     if by is not None and not by.strip():
         raise UsageError(f"by={by!r}; name who gave the answers, such as by='gpt'.", code="bad-parameter")
     given = _read_given(labelling, known, answers, word_labels, drawn=drawn, name=name, by=by)
-    if not (given.says_something or given.votes) and without is None:
+    if not (given.given or given.word_log) and without is None:
         raise DataError("The table has no answers; fill in true_label for at least one document.", code="bad-answers")
     # Answers without new information are ignored.
-    given = replace(known.news(given), words=given.words)
+    given = known.news(given)
     known = known.plus(given)
     untaught = labelling.untaught()
-    if not known.says_something:
-        return replace(untaught, answers=known if known.blank or known.votes else None, learned=None, checked=None)
+    if not known.learnable:
+        kept = known if known.blank or known.given else None
+        return replace(untaught, answers=kept, learned=None, checked=None)
     taught = learn_answers(untaught, labelling, known, given)
     if batch is None:
         return taught
@@ -191,7 +192,7 @@ def _read_given(
         word_labels = read_words(Path(word_labels), blanks=True)
     words = _check_words(word_labels, labelling)
     log = [(word, label, word_batch) for word, label in words.items()]
-    return replace(given, origins=origins, words=words, word_log=log)
+    return replace(given, origins=origins, word_log=log)
 
 
 def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, given: Answers) -> AnyLabelling:
@@ -485,7 +486,7 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     for fold in sorted({folds[row] for row in rows}):
         others = known.keep(row for row in known.rows if folds[row] != fold)
         held_out = [row for row in rows if folds[row] == fold]
-        if not others.says_something:
+        if not others.learnable:
             labels.update({row: untaught.labels[row] for row in held_out})
             continue
         fit = fit_answers(untaught, labelling.views, own_rows, others)

@@ -70,7 +70,7 @@ def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
     WholeGroups
     """
     decisions = [entry for entry in known.entries if entry["drawn"] == GROUP]
-    given = {entry["row"]: entry["label"] for entry in [*known.replaced, *decisions] if entry["drawn"] == GROUP}
+    given = {entry["row"]: entry["label"] for entry in known.given if entry["drawn"] == GROUP}
     names: dict[str, set] = {}
     for row, label in given.items():
         names.setdefault(untaught.novel_group[row], set()).add(label)

@@ -109,7 +109,7 @@ def _draw(data: TaskData, person: Person, kind: str) -> dict[int, LabelResult]:
 def _ask(data: TaskData, person: Person) -> dict[int, LabelResult]:
     # The other half is not to be answered: it counts as asked and left blank.
     first = first_labelling(data)
-    result = replace(first, answers=Answers(blank=person.held_out.tolist()))
+    result = replace(first, answers=Answers(blank_in={"held out": person.held_out.tolist()}))
     result.views = first.views  # texts are read once for all draws
     done, found = 0, {}
     for size in STEPS:
