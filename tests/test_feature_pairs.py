@@ -20,7 +20,6 @@ from isthmus.options import LabelOptions
 from isthmus.scale import label_files
 from isthmus_bench.shifted import make_shifted_texts
 
-pytest.importorskip("skops")
 ROOT = Path(__file__).parent
 
 SOURCES = ("two files", "half-labelled file", "several sources")

@@ -26,7 +26,7 @@ _PUBLIC = {
     "SelfTrainingTransferClassifier": "isthmus.classify.self_training",
     "make_transfer_pipeline": "isthmus.pipeline",
     "label": "isthmus.api.label",
-    "load": "isthmus.api.loading",
+    "load": "isthmus.saving",
     "cluster": "isthmus.api.cluster",
     "diagnose": "isthmus.api.diagnose",
 }
@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.api.cluster import cluster
     from isthmus.api.diagnose import diagnose
     from isthmus.api.label import label
-    from isthmus.api.loading import load
     from isthmus.classify.cocc.classifier import CoClusteringClassifier
     from isthmus.classify.dual.factor import FactorDualClassifier
     from isthmus.classify.dual.manifold import ManifoldDualClassifier
@@ -58,6 +57,7 @@ if TYPE_CHECKING:  # for editors and type checkers; at run time __getattr__ does
     from isthmus.features.projection import TermProjection
     from isthmus.features.strings import StringKernel
     from isthmus.pipeline import make_transfer_pipeline
+    from isthmus.saving import load
 
 
 def __getattr__(name: str) -> Any:

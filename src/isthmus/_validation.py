@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from isthmus._utils import as_python
 from isthmus.exceptions import DataError, IsthmusWarning, UsageError
+
+if TYPE_CHECKING:  # functions import scikit-learn when they need it: a saved result loads without it
+    from sklearn.base import BaseEstimator
 
 UNLABELLED = -1
 LARGEST = 1e30  # largest entry of X; squares of sums of larger numbers would overflow
@@ -49,6 +48,8 @@ def check_rows(estimator: BaseEstimator, X: Any, *, kind: str = "matrix", reset:
     """
     if kind == "text":
         return check_texts(X)
+    from sklearn.utils.validation import validate_data
+
     try:
         # scikit-learn may pass NaN here: the check below reports how many entries are not finite.
         X = validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, reset=reset)
@@ -309,6 +310,8 @@ def check_seed(random_state: Any) -> np.random.RandomState:
     UsageError
         Another value was given.
     """
+    from sklearn.utils import check_random_state
+
     try:
         return check_random_state(random_state)
     except (ValueError, TypeError):
@@ -334,6 +337,8 @@ def label_array(y: Any) -> np.ndarray:
     DataError
         The value has another shape.
     """
+    from sklearn.utils.validation import column_or_1d
+
     try:
         array = y if isinstance(y, np.ndarray) else np.asarray(y) if hasattr(y, "__array__") else _array_of(list(y))
         array = column_or_1d(array, warn=True)
@@ -379,6 +384,8 @@ def _check_kinds(kinds: set[type]) -> None:
 def _check_classes(labels: np.ndarray) -> None:
     if not len(labels):
         return
+    from sklearn.utils.multiclass import check_classification_targets
+
     try:
         check_classification_targets(labels)
     except ValueError as error:

@@ -55,7 +55,7 @@ CODES = {
     "lost-cluster": "The dask scheduler or its workers do not answer any more.",
     "missing-vectors": "Vectors were given for the fitted texts and are missing for others.",
     "missing-extra": "An optional package is not installed.",
-    "bad-model": "A saved model cannot be trusted or was written by another version.",
+    "bad-model": "A saved model is damaged or of another version, or a result cannot be saved.",
     # workspaces
     "bad-workspace": "A workspace is damaged, misses a file or was written by a newer version.",
     "workspace-away": "The database of a workspace does not answer, or its disk is full; nothing was changed.",
@@ -73,7 +73,6 @@ CODES = {
     "fallback": "A simpler method was used, for the reason given.",
     "unknown-words": "Labelled words that no document holds; they are kept for later.",
     "weak-bridge": "Source and target share few words.",
-    "untrusted-type": "A saved model holds a type that is loaded only if it is named.",
     "guarded-cells": "Cells that a spreadsheet would run as formulas were written with an apostrophe before them.",
 }
 

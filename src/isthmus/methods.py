@@ -112,7 +112,8 @@ def _plain_words(options: Options) -> TextVectorizer:
 
 
 def _embedder(options: Options) -> Any:
-    from isthmus.features.embeddings import TextEmbedder, resolve_embedder
+    from isthmus.features.embedder import TextEmbedder
+    from isthmus.features.embeddings import resolve_embedder
 
     return TextEmbedder.of(resolve_embedder(options.embed))
 
@@ -204,7 +205,7 @@ def _build_vectors_logistic(options: Options) -> TransferPipeline:
 
 
 def _build_vectors_kernel(options: Options) -> TransferPipeline:
-    from isthmus.features.embeddings import CosineKernel
+    from isthmus.classify.strings.kernels import CosineKernel
 
     return _Method(_STRINGS, _embedder)(options, kernel=CosineKernel())
 

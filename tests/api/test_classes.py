@@ -127,7 +127,6 @@ def test_words_and_answers_teach(given, request):
 
 @pytest.mark.parametrize("given", ["added", "alone"])
 def test_a_saved_one_is_the_same(given, request, tmp_path):
-    pytest.importorskip("skops")
     result = request.getfixturevalue(given)
     loaded = isthmus.load(result.save(tmp_path / "saved.isthmus"))
     assert loaded.labels.tolist() == result.labels.tolist()
@@ -260,7 +259,6 @@ def test_names_of_the_source_vote_where_they_describe_its_documents(voted):
 
 
 def test_later_texts_are_labelled_with_names_too(voted, tmp_path):
-    pytest.importorskip("skops")
     loaded = isthmus.load(voted.save(tmp_path / "voted.isthmus"))
     model = loaded.model
     assert "names" in model.members

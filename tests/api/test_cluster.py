@@ -158,7 +158,7 @@ def test_pivots_that_cannot_be_weighed_are_refused(pivots):
 
 
 def test_the_weight_of_the_source_is_chosen_unless_it_is_given(result):
-    assert result.model.guidance == "auto"
+    assert result.settings["guidance"] is None
     assert isthmus.cluster(*PAIR, 3, guidance=0.25).model.guidance_ == 0.25
     assert isthmus.cluster(*PAIR, 3, method="guided-paper").model.guidance_ == 0.5
 

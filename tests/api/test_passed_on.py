@@ -80,7 +80,7 @@ def test_the_language_that_was_named_is_that_of_teaching_and_of_new_groups():
     """Short texts without small words look English, where "häuser" is no form of "haus"."""
     source, target = ["auto motor", "haus garten"] * 6, ["haus dach", "auto rad"] * 4
     result = isthmus.label(source, ["car", "home"] * 6, target, "nbc", language="de", min_df=1, embed=False)
-    assert "haus" in result.views.vectorizer_.analyze("Häuser"), "read as German for teaching"
+    assert "haus" in result.views.term_rows.analyze("Häuser"), "read as German for teaching"
     result = replace(result, novel=[{"group": "1"}], novel_group=np.array(["1", ""] * 4, dtype=object))
     assert result.groups(["Häuser", "Autos"]).tolist() == ["1", ""], "read as German for groups of later texts"
 

@@ -278,7 +278,6 @@ def test_contributions_add_up_to_the_scores():
 
 
 def test_a_labelling_by_names_is_saved_and_explained(tmp_path):
-    pytest.importorskip("skops")
     import isthmus
 
     labels = ["sport", None, None, "sport", None, None, "business", None, None, "business", None, None]

@@ -14,8 +14,6 @@ from isthmus.choose import guaranteed
 from isthmus.cli.app import run_command
 from isthmus.corpus.read import read_table
 
-pytest.importorskip("skops")
-
 SOURCE = "id,comment,category\n" + "".join(
     f"{i},{text},{label}\n"
     for i, (text, label) in enumerate([("the staff was friendly", "staff"), ("the price was high", "price")] * 6)

@@ -85,7 +85,6 @@ def test_too_many_clusters_are_refused_and_nothing_is_written(files):
 
 
 def test_saved_clusters_come_back_and_are_no_labelling(files):
-    pytest.importorskip("skops")
     source, target, folder = files
     saved = folder / "groups.isthmus"
     run(source, target, "--clusters", 2, "-o", folder / "out.jsonl", "--save", saved, "--quiet")

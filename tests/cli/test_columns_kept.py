@@ -13,7 +13,6 @@ from isthmus.cli.app import run_command
 from isthmus.cli.outputs import remember_table
 from isthmus.corpus import Collection
 
-pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite"]
 PRICE = ["expensive", "cheap", "costly", "bargain"]
 TRUTH = ["staff" if i % 5 else "price" for i in range(30)] + ["price" if i % 5 else "staff" for i in range(30)]

@@ -10,8 +10,6 @@ from made_texts import COMMENTS_CSV as SOURCE
 
 from isthmus.cli.app import run_command
 
-pytest.importorskip("skops")
-
 TARGET = "id,comment,extra\nk1,friendly staff at the desk,007\nk2,=price of the sedan,1.0\nk1,nothing known,NA\n"
 
 

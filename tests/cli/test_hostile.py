@@ -109,7 +109,6 @@ def test_diagnose(names, capsys):
 
 
 def test_saved_models_and_words(names, capsys):
-    pytest.importorskip("skops")
     Path(f"{names} w.csv").write_text("word,label\nfriendly,staff\n")
     model = f"./{names}.isthmus"
     options = ["--method", "dual-factor", "--words", f"{names} w.csv", "-o", "o.csv", "--save", model]
@@ -239,7 +238,6 @@ def test_clusters_obey_the_same_rule(hostile_cells, capsys):
 
 
 def test_explanations_obey_the_same_rule(hostile_cells, capsys):
-    pytest.importorskip("skops")
     assert label("-o", "out.csv", "--save", "m.isthmus", "--quiet") == 0
     for more, safe in (([], True), (["--exact"], False)):
         assert run_command(["explain", "m.isthmus", "--document", "=1+1", *more]) == 0

@@ -16,7 +16,6 @@ import isthmus
 from isthmus.cli.app import _Commands, run_command
 from isthmus.options import LabelOptions
 
-pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite"]
 PRICE = ["expensive", "cheap", "costly", "bargain"]
 

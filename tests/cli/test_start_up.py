@@ -12,7 +12,7 @@ import isthmus
 from isthmus.cli.app import COMMANDS
 from isthmus.methods import METHODS
 
-HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "polars", "altair", "vl_convert", "jinja2", "skops")
+HEAVY = ("numpy", "scipy", "sklearn", "numba", "pandas", "polars", "altair", "vl_convert", "jinja2")
 # Runs lines as the command's entry point does, one after the other, and tells of each what had been loaded by then.
 PROBE = """
 import contextlib, io, json, sys

@@ -14,7 +14,6 @@ from isthmus.cli.app import run_command
 from isthmus.cli.teach import read_group_names, read_renames
 from isthmus.exceptions import DataError
 
-pytest.importorskip("skops")
 STAFF = ["friendly", "rude", "helpful", "polite", "impatient", "kind"]
 PRICE = ["expensive", "cheap", "costly", "bargain", "overpriced", "fair"]
 PARKING = ["garage", "parking", "spaces", "lot", "barrier", "ticket"]

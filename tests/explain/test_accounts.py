@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 import isthmus
 from isthmus.base import TransferClassifier
+from isthmus.choose.model import Member
 from isthmus.choose.stages.apply import add_contributions
 from isthmus.estimator_checks import example_texts
 from isthmus.exceptions import UsageError
@@ -62,7 +63,7 @@ def test_a_name_alone_decides_nothing():
     impostor = fit(type("CoClusteringClassifier", (Wordy,), {})())
     rows = explain_document(impostor, TEXT, top=None)
     assert {tuple(row.values()) for row in rows} == {
-        tuple(row.values()) for row in terms.left_out_words(impostor, TEXT)
+        tuple(row.values()) for row in terms.left_out_words(Member.of(impostor), TEXT)
     }
 
 
@@ -175,8 +176,8 @@ def test_columns_that_are_no_words_in_a_dense_table_leave_words_out():
     pipeline = fit(
         TextVectorizer(min_df=1), FunctionTransformer(lambda rows: rows.toarray()), isthmus.SourceOnlyClassifier()
     )
-    rows = terms.left_out_terms(pipeline, TEXT)
-    assert rows == terms.left_out_words(pipeline, TEXT)
+    rows = terms.left_out_terms(Member.of(pipeline), TEXT)
+    assert rows == terms.left_out_words(Member.of(pipeline), TEXT)
     assert {row["term"] for row in rows} == {"cheap", "bill", "rude", "staff"}
 
 

@@ -8,6 +8,7 @@ import pytest
 import isthmus
 from isthmus import CoClusteringClassifier
 from isthmus._math.information import mutual_information
+from isthmus.choose.model import Member
 from isthmus.explain.cocc import (
     bridge_words,
     cluster_table,
@@ -69,7 +70,7 @@ def test_a_document_is_decided_by_its_own_words(pipeline):
     assert {row["document"] for row in rows} == {"d7"}
     assert all(row["contribution"] > 0 for row in rows if row["class"] == "law")
     assert {row["word"] for row in rows if row["target_only"]} == {"juri"}
-    terms = document_terms(pipeline, "jury court")
+    terms = document_terms(Member.of(pipeline), "jury court")
     assert {"class", "term", "contribution"} == set(terms[0])
 
 

@@ -62,6 +62,15 @@ def many_texts():
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_a_few_texts_are_compared_without_compiled_code_to_the_same_numbers(many_texts, kind):
+    codes, offsets = encode(many_texts)
+    split = len(offsets) - 4
+    whole, diagonal = ngram_gram(codes, offsets, 2, 5, kind, split=split, normalize=True)
+    few = gram.compare_few(codes, offsets, 2, 5, kind, split, diagonal[:split])
+    np.testing.assert_array_equal(few, whole)
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_many_texts(many_texts, kind):
     K, diagonal = ngram_gram(*encode(many_texts), 3, 6, kind)
     expected = reference(many_texts, 3, 6, kind)

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isthmus.features import term_chi2
+from isthmus.features.blocks import as_counts
 from isthmus.features.term_chi2 import (
     TermStatistics,
-    as_counts,
     chi2_per_class,
     count_terms,
     discriminability,

@@ -312,7 +312,7 @@ def test_self_training_is_as_sure_as_the_correction_was():
 
 def test_texts_are_read_alike_whether_or_not_they_are_those_of_the_fit():
     target = ["polite staff", "high price", "kind price"]
-    views = DocumentViews(min_df=1).fit(["kind staff", "low price", "rude staff"], ["s", "p", "s"], target)
+    views = DocumentViews.fit(["kind staff", "low price", "rude staff"], ["s", "p", "s"], target, min_df=1)
     np.testing.assert_allclose(views.transform(list(target)).toarray(), views.transform(target).toarray())
     assert views.transform(["staff"]).shape == (1, views.transform(target).shape[1])
 

@@ -79,7 +79,6 @@ def test_later_texts_are_taught_by_their_own_answers_alone(taught, later):
 
 def test_a_saved_labelling_goes_on_as_if_it_had_never_been_saved(made, taught, tmp_path):
     """Load, teach, save, load, teach: the same as teaching without a file between."""
-    pytest.importorskip("skops")
     second = answers(made, [61, 62, 70], drawn=["random"] * 3)
     direct = taught.teach(second, name="two", word_labels={"zebra": "class 2"})
     loaded = isthmus.load(taught.save(tmp_path / "1")).teach(second, name="two", word_labels={"zebra": "class 2"})
@@ -178,7 +177,6 @@ def test_a_vote_with_words_says_the_same_of_a_text_that_comes_later(tmp_path):
     vote = isthmus.label(hard.source_texts, hard.source_labels, hard.target_texts, word_labels=words, embed=False)
     assert next(row for row in vote.decision if row["method"] == "words alone")["chosen"]
     np.testing.assert_allclose(vote.predict_proba(hard.target_texts), vote.probabilities, atol=1e-9)
-    pytest.importorskip("skops")
     back = isthmus.load(vote.save(tmp_path / "m"))
     np.testing.assert_allclose(back.predict_proba(hard.target_texts), vote.probabilities, atol=1e-9)
     again = [result.teach(answers(hard)).probabilities for result in (vote, back)]

@@ -245,11 +245,11 @@ def test_self_training_weighs_source_answers_and_others():
 
 
 def test_one_word_alone_has_no_directions_of_meaning():
-    views = DocumentViews(min_df=1, language="en").fit(["cheap", "cheap cheap"], ["a", "b"], ["cheap"])
-    assert views.components_.shape == (0, 1)
-    assert len(views.plain_) == 1  # the words, and nothing of meaning or vectors
-    two = DocumentViews(min_df=1, language="en").fit(["cheap", "dear cheap"], ["a", "b"], ["cheap"])
-    assert two.components_.shape == (2, 2)
+    views = DocumentViews.fit(["cheap", "cheap cheap"], ["a", "b"], ["cheap"], min_df=1, language="en")
+    assert views.components.shape == (0, 1)
+    assert len(views.plain) == 1  # the words, and nothing of meaning or vectors
+    two = DocumentViews.fit(["cheap", "dear cheap"], ["a", "b"], ["cheap"], min_df=1, language="en")
+    assert two.components.shape == (2, 2)
 
 
 def test_texts_of_one_word_can_be_asked_about_and_taught():

@@ -240,7 +240,6 @@ def test_of_merged_classes_the_probabilities_are_added_up():
 
 
 def test_a_saved_labelling_keeps_its_answers(labelling, tmp_path):
-    pytest.importorskip("skops")
     taught = labelling.teach(answers(by=["Kim"] * len(ANSWERED)), name="answers.csv")
     loaded = isthmus.load(taught.save(tmp_path / "taught.isthmus"))
     assert loaded.answers.by[0] == "Kim"
@@ -309,7 +308,6 @@ def test_taking_everything_back_restores_all_that_teaching_changed(labelling, tm
     once = first.teach(answers(), name="one")
     assert once.novel == []
     assert [row["topic"] for row in once.warnings] == ["thin source"]
-    pytest.importorskip("skops")
     twice = isthmus.load(once.save(tmp_path / "once.isthmus")).teach({"T1": "price"}, name="two")
     half = twice.teach(without="two")
     back = half.teach(without="one")

@@ -259,28 +259,30 @@ def _damaged_parts(data, rng):
 
 
 def _damage_part(name, part, rng):
-    if name == "model.skops" and rng.random() < 0.8:
-        return _repack(part, rng, lambda inner, content: _damage_schema(inner, content, rng))
-    if name == "isthmus.json" and rng.random() < 0.7:
+    if name == "isthmus.json" and rng.random() < 0.8:
         header = json.loads(part)
-        key = rng.choice(list(header))
-        header[key] = rng.choice([None, 0, -1, 2, 10**9, "x", [], {}, 1.5, True])
-        return json.dumps(header).encode()
+        if rng.random() < 0.3:
+            header[rng.choice(list(header))] = rng.choice([None, 0, -1, 2, 10**9, "x", [], {}, 1.5, True])
+            return json.dumps(header).encode()
+        return _damage_description(header, rng)
     return odd.damaged(part, rng)
 
 
-def _damage_schema(name, content, rng):
-    if name != "schema.json" or rng.random() < 0.2:
-        return odd.damaged(content, rng) if rng.random() < 0.3 else content
-    text = content.decode()
-    words = [w for w in ("__class__", "__module__", "__loader__", "content", "shape", "data") if w in text]
+def _damage_description(header, rng):
+    """Replace some values of the description of a result."""
     for _ in range(rng.randint(1, 3)):
-        pieces = text.split(":")
-        at = rng.randrange(1, len(pieces)) if len(pieces) > 1 else 0
-        odds = [' "x"', " null", " 3", " []", " {}", ' "builtins"', ' "os"', ' "system"', ' "ndarray"', " -1"]
-        pieces[at] = rng.choice(odds) + pieces[at][pieces[at].find(",") :] if "," in pieces[at] else pieces[at]
-        text = ":".join(pieces) if rng.random() < 0.8 else text.replace(rng.choice(words or [":"]), "y", 1)
-    return text.encode()
+        node = header["result"]
+        while True:
+            keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+            if not keys:
+                break
+            key = rng.choice(keys)
+            if not isinstance(node[key], (dict, list)) or rng.random() < 0.1:
+                odds = [None, -1, 10**12, 1.5, "x", [], {}, {"tuple": []}, {"array": "0.npy"}, {"os.system": {}}]
+                node[key] = rng.choice([*odds, {"model.Member": {}}, float("nan")])
+                break
+            node = node[key]
+    return json.dumps(header).encode()
 
 
 def _repack(data, rng, change):
@@ -301,7 +303,7 @@ def _repack(data, rng, change):
 
 def _bomb(data, rng):
     """One part is replaced by sixty megabytes of the same letter."""
-    chosen = rng.choice(["texts.json", "isthmus.json", "model.skops"])
+    chosen = rng.choice(["isthmus.json", "0.npy", "1.npy"])
     out = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(data)) as old,

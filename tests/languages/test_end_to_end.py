@@ -38,7 +38,7 @@ def labelled():
 def test_label(language, labelled):
     result = labelled(language)
     truth = sides(language)[3]
-    assert result.model.members["nbc"].steps[0][1].language_ == language
+    assert result.model.members["nbc"].steps[0].words.languages == (language,)
     assert sum(result.labels == truth) >= 3, list(zip(result.texts, result.labels, strict=True))
 
 

@@ -5,22 +5,27 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from isthmus.choose.model import LabelModel
+from isthmus.choose.model import LabelModel, Member
 from isthmus.features.embeddings import STATIC
+from isthmus.features.term_rows import TermRows, Vocabulary
+from isthmus.features.tokens import WordAnalyzer
 from isthmus.report import summary
 from isthmus.report.figures import convergence_tables
 from isthmus.report.summary import known_language, learning_facts, step_facts
 
 
-def result_of(**fitted):
-    """Return a result whose only member has some attributes of a fitted method."""
-    return SimpleNamespace(method="cocc", model=LabelModel({"cocc": SimpleNamespace(**fitted)}, {"cocc": 1.0}))
+def result_of(languages=(), **fit):
+    """Return a result whose only member has some facts of its fit, and reads words in some languages."""
+    rows = TermRows("words", WordAnalyzer(languages), Vocabulary([]), None, np.ones(0), "counts", False, True, (1, 1))
+    facts = {"n_iter": None, "history": None, "measure": "objective", "termination": ""} | fit
+    member = Member("", np.array(["a"]), [rows], None, facts)
+    return SimpleNamespace(method="cocc", model=LabelModel({"cocc": member}, {"cocc": 1.0}))
 
 
 def test_three_measures_are_drawn_and_those_of_too_few_steps_are_not():
     history = [{"late": None, **{f"m{k}": float(k * step) for k in range(1, 6)}} for step in range(1, 4)]
     history[-1]["late"] = 1.0
-    facts = step_facts(result_of(history_=history, n_iter_=3, termination_condition_="tol"))
+    facts = step_facts(result_of(history=history, n_iter=3, termination="tol"))
     assert [curve["measure"] for curve in facts["curves"]] == ["m1", "m2", "m3"]
     assert facts["curves"][1]["rows"] == [{"step": step, "value": 2.0 * step} for step in (1, 2, 3)]
     assert facts["sentence"] == "cocc: 3 iterations; it converged."
@@ -32,7 +37,7 @@ def test_three_measures_are_drawn_and_those_of_too_few_steps_are_not():
      ("ran_dry", "cocc: 1 iteration; ran dry.")],
 )  # fmt: skip
 def test_the_sentence_says_why_it_ended(ending, sentence):
-    facts = step_facts(result_of(n_iter_=1, termination_condition_=ending))
+    facts = step_facts(result_of(n_iter=1, termination=ending))
     assert facts == {"curves": [], "sentence": sentence}
 
 
@@ -42,8 +47,7 @@ def test_a_method_without_iterations_says_nothing():
 
 @pytest.mark.parametrize(("found", "told"), [((), "auto"), (("de",), "de"), (("de", "en"), "auto")])
 def test_the_language_of_a_page_is_that_of_its_texts_where_there_is_one(found, told):
-    steps = [("words", SimpleNamespace(languages_=found)), ("model", SimpleNamespace())]
-    assert known_language(result_of(steps=steps)) == told
+    assert known_language(result_of(found)) == told
 
 
 def test_a_learning_curve_is_drawn_as_soon_as_it_has_three_points():
@@ -57,9 +61,8 @@ def test_a_learning_curve_is_drawn_as_soon_as_it_has_three_points():
 def test_words_of_a_page_are_read_in_the_language_of_the_methods(monkeypatch):
     given = []
     monkeypatch.setattr(summary, "joint_space", lambda *texts, language=None: given.append(language))
-    steps = [("words", SimpleNamespace(languages_=("de",))), ("model", SimpleNamespace())]
     texts = {"source_texts": ["Haus"], "texts": ["Auto"], "classes": np.array(["a"]), "labels": np.array(["a"])}
-    summary.Words(SimpleNamespace(method="cocc", model=result_of(steps=steps).model, **texts))
+    summary.Words(SimpleNamespace(method="cocc", model=result_of(("de",)).model, **texts))
     assert given == ["de"]
 
 

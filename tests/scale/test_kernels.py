@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from isthmus.classify.cocc import kernels as cocc_kernels
 from isthmus.features import blocks
 from isthmus.features import token_kernels as term_kernels
-from isthmus.features.term_chi2 import project_rows
+from isthmus.features.blocks import project_rows
 
 SEEDS = [0, 1, 2]
 

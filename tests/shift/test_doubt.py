@@ -147,12 +147,13 @@ def test_corrected_source_labels_are_learned_as_the_run_was_asked_for(noisy):
     data, labels, wrong = noisy
     row, truth = next(iter(wrong.items()))
     asked = {
-        "parameters": {"max_iter": 2}, "random_state": 3, "error_budget": 0.3, "analyzer": "words", "min_df": 1,
+        "parameters": {"n_word_clusters": 3}, "random_state": 3, "error_budget": 0.3, "analyzer": "words", "min_df": 1,
         "language": "en",
     }  # fmt: skip
     result = isthmus.label(data.source_texts, labels, data.target_texts, "cocc", **asked)
     after = result.teach(source_labels={"document": [row + 1], "true_label": [truth]})
-    assert after.model.members["cocc"][-1].max_iter == 2, "the method is fitted with its parameters"
+    rule = after.model.members["cocc"].rule
+    assert rule.tables.n_word_clusters_ == 3, "the method is fitted with its parameters"
     assert {name: after.settings[name] for name in asked} == asked
 
 

@@ -20,8 +20,6 @@ from isthmus.workspace.running import _summarize, do_run, review_order
 from isthmus.workspace.schema import PREDICTIONS
 from isthmus.workspace.worker import do_job
 
-pytest.importorskip("skops")
-
 
 def model_of(ws, run):
     """The saved labelling of a run, as anybody would take it along."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,17 @@ from isthmus._progress import shows_progress
 from isthmus._utils import plural
 from isthmus._validation import check_seed, check_texts, read_source_labels
 from isthmus.api.frames import FrameResult, takes_frames
-from isthmus.api.saving import Kind, save_result
 from isthmus.clustering.alignment import Match, name_clusters
+from isthmus.clustering.fitted import FittedClusters
 from isthmus.clustering.guidance import GuidanceEstimate, estimate_guidance_gain
 from isthmus.clustering.guided import CrossGuidedKMeans
 from isthmus.exceptions import MissingExtraError
 from isthmus.explain.clusters import cluster_table, match_pivots, representative_documents
+from isthmus.features.term_rows import TermRows
 from isthmus.features.tokens import readable, surface_forms
 from isthmus.methods import make_grouping
 from isthmus.options import ClusterOptions
+from isthmus.saving import TRIED, check_lengths, save_result
 
 _SAMPLE = 3_000  # target documents on which the benefit of the source is estimated
 _PYTHON_ALONE = ("method", "n_init", "pivots")  # not in the request; checked by the code that uses them
@@ -41,9 +43,9 @@ class GroupingResult(FrameResult):
         Per cluster: source group (None for a new cluster), strength and source collection.
     names : list of str
         Name of each cluster: that of the aligned group, or the words that distinguish a new cluster.
-    model : CrossGuidedKMeans
-    vectorizer : TextVectorizer
-        Together with ``model`` it groups later documents; see :meth:`predict`.
+    model : FittedClusters
+    term_rows : TermRows
+        Computes the rows of later documents, which ``model`` groups; see :meth:`predict`.
     guidance_estimate : GuidanceEstimate or None
         Whether this source should improve the clusters, estimated without labels; None if no guidance applies.
     words : list of str
@@ -55,19 +57,11 @@ class GroupingResult(FrameResult):
     isthmus.load : Loads a saved one.
     """
 
-    KIND: ClassVar[Kind] = Kind(
-        name="cluster",
-        what="a grouping",
-        plain=("texts", "words", "names"),
-        can="cluster_centers_",
-        alike=("texts labels rows", "names alignment"),
-    )
-
     labels: np.ndarray
     alignment: list[Match]
     names: list[str]
-    model: CrossGuidedKMeans
-    vectorizer: Any
+    model: FittedClusters
+    term_rows: TermRows
     texts: list[str] = field(repr=False)
     rows: Any = field(repr=False)
     guidance_estimate: GuidanceEstimate | None = None
@@ -147,7 +141,7 @@ class GroupingResult(FrameResult):
         -------
         ndarray of int of shape (n_texts,)
         """
-        return self.model.predict(self.vectorizer.transform(check_texts(texts, "texts", fill=True)))
+        return self.model.predict(self.term_rows(check_texts(texts, "texts", fill=True)))
 
     def report(self, path, *, force: bool = False) -> Path:
         """Write one self-contained HTML page about the clusters.
@@ -179,7 +173,19 @@ class GroupingResult(FrameResult):
         -------
         Path
         """
-        return save_result(self, path, force=force)
+        return save_result(self, path, "cluster", force=force)
+
+    def check_saved(self) -> None:
+        """Refuse a result from a forged file whose parts do not fit each other; group two texts.
+
+        Raises
+        ------
+        ValueError
+        """
+        check_lengths(self, "texts labels rows")
+        check_lengths(self, "names alignment")
+        if not len(self.predict(["", *(text[:TRIED] for text in self.texts[:1])])):
+            raise ValueError("the model cannot group")
 
 
 @shows_progress
@@ -279,8 +285,8 @@ def cluster(
         labels=model.labels_[n_source:],
         alignment=model.alignment_,
         names=name_clusters(model, words),
-        model=model,
-        vectorizer=vectorizer,
+        model=FittedClusters.of(model),
+        term_rows=vectorizer.term_rows,
         texts=target_texts,
         rows=rows[n_source:],
         guidance_estimate=guidance_estimate,

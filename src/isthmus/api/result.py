@@ -18,24 +18,10 @@ from isthmus._progress import shows_progress
 from isthmus._utils import plural, warn
 from isthmus._validation import check_texts
 from isthmus.api.frames import FrameResult
-from isthmus.api.reading import check_documents, class_shares, forecast, sample_to_decide, share_facts, suggest_reading
-from isthmus.api.saving import Kind, save_result
-from isthmus.choose.budgets import budget_curve
-from isthmus.choose.checking import LabelCheck
-from isthmus.choose.forecast import AnswerForecast
-from isthmus.choose.guaranteed import NOMINAL, Step
-from isthmus.choose.prevalence import ShareFacts
-from isthmus.choose.sampling import draw_sample, sample_size, sample_table
 from isthmus.choose.stages.apply import Answers as AnswersStage
-from isthmus.choose.trust import NovelGroups
-from isthmus.corpus.frames import frame_columns
-from isthmus.corpus.guess import list_columns
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
-from isthmus.explain import explain_document
 from isthmus.features.counting import sharing
 from isthmus.features.embeddings import VectorTable
-from isthmus.features.vectorizer import TextVectorizer
-from isthmus.feedback.asking import ask, ask_about_words
 from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import (
     add_vectors,
@@ -44,13 +30,16 @@ from isthmus.feedback.model import (
     vector_steps,
     without_answers,
 )
-from isthmus.feedback.renaming import rename_classes
-from isthmus.feedback.tables import read_source_corrections, read_truths, read_votes
-from isthmus.feedback.teaching import learn_answers, name_groups, teach
+from isthmus.saving import TRIED, check_lengths, save_result
 
 if TYPE_CHECKING:  # imported on first use: a saved model loads without them
     from isthmus.api.annotators import AnnotatorCheck
     from isthmus.api.subtopics import Subtopics
+    from isthmus.choose.checking import LabelCheck
+    from isthmus.choose.forecast import AnswerForecast
+    from isthmus.choose.groups import NovelGroups
+    from isthmus.choose.guaranteed import Step
+    from isthmus.choose.prevalence import ShareFacts
 
 _CARD_CLASSES = 12  # classes shown on the notebook card
 # Fields that describe the texts of the fit; a result for later texts does not have them.
@@ -117,22 +106,12 @@ class LabelResult(FrameResult, Labelling):
     isthmus.load : Loads a saved one.
     """
 
-    KIND: ClassVar[Kind] = Kind(
-        name="label",
-        what="a labelling",
-        plain=("texts", "source_texts", "ids"),
-        can="predict_proba",
-        alike=(
-            "texts ids labels confidence needs_review review_reason probabilities vote novel_group",
-            "source_texts source_labels",
-        ),
-    )
-
     method: str
     decision: list[dict]
     sources: list[dict] = field(default_factory=list)
     checked: LabelCheck | None = None
     input_table: str | None = None  # columns of the file that was labelled, as JSON
+    SAVED: ClassVar[tuple[str, ...]] = ("groups",)  # computed attributes that a saved file contains
 
     def __repr__(self) -> str:
         """Return a summary with the number of texts, the method and the expected accuracy."""
@@ -269,6 +248,9 @@ class LabelResult(FrameResult, Labelling):
         """Function that assigns later texts to new groups; None without new groups."""
         if not self.novel:
             return None
+        from isthmus.choose.groups import NovelGroups
+        from isthmus.features.vectorizer import TextVectorizer
+
         wanted = ("analyzer", "min_df", "language")
         vectorizer = TextVectorizer(**{name: self.settings[name] for name in wanted if name in self.settings})
         rows = vectorizer.fit_transform(self.texts)
@@ -305,6 +287,8 @@ class LabelResult(FrameResult, Labelling):
             )
         if top is not None and (not isinstance(top, Integral) or top < 0):
             raise UsageError(f"top={top!r}; give a whole number from 0, or None for all terms.", code="bad-parameter")
+        from isthmus.explain import explain_document
+
         return explain_document(self.model, self.texts[i], top=top)
 
     @property
@@ -342,7 +326,9 @@ class LabelResult(FrameResult, Labelling):
           answers replace the labels of their documents.
         * "": no expected accuracy is available, so the interval is None.
         """
-        return class_shares(self, self._column(by) if isinstance(by, str) else by)
+        from isthmus.api import reading
+
+        return reading.class_shares(self, self._column(by) if isinstance(by, str) else by)
 
     def share_facts(self) -> ShareFacts:
         """Return the figures from which :meth:`class_shares` is computed.
@@ -351,9 +337,14 @@ class LabelResult(FrameResult, Labelling):
         -------
         ShareFacts
         """
-        return share_facts(self)
+        from isthmus.api import reading
+
+        return reading.share_facts(self)
 
     def _column(self, name: str) -> list:
+        from isthmus.corpus.frames import frame_columns
+        from isthmus.corpus.guess import list_columns
+
         if self._frame is not None:
             columns = frame_columns(self._frame)
         else:
@@ -376,7 +367,9 @@ class LabelResult(FrameResult, Labelling):
             ``read``, ``now``, ``then`` and ``minutes``; ``str`` returns a sentence. None for later texts, for texts
             without content, and after a check that gives a guarantee or leaves nothing to review.
         """
-        return suggest_reading(self)
+        from isthmus.api import reading
+
+        return reading.suggest_reading(self)
 
     def forecast(self, answers: int | Mapping | Any = 100) -> AnswerForecast | None:
         """Forecast the effect of more answers.
@@ -393,7 +386,9 @@ class LabelResult(FrameResult, Labelling):
             ``now`` and ``then`` (documents to review) and ``right`` (share of all labels that should then be right).
             None if there is no expected accuracy.
         """
-        return forecast(self, answers)
+        from isthmus.api import reading
+
+        return reading.forecast(self, answers)
 
     @property
     def may_pass(self) -> np.ndarray:
@@ -432,10 +427,14 @@ class LabelResult(FrameResult, Labelling):
             ``document``, ``id``, ``text``, ``true_label`` (empty) and ``drawn``. If data frames were given, a frame of
             the same kind.
         """
+        from isthmus.api import reading
+        from isthmus.choose.guaranteed import NOMINAL
+        from isthmus.choose.sampling import draw_sample, sample_size, sample_table
+
         if n is not None and margin is not None:
             raise UsageError(f"n={n!r} and margin={margin!r} were given; give one of them.", code="bad-parameter")
         if budget is not None:
-            return self._table(sample_to_decide(self, NOMINAL if n is None else n, budget, random_state))
+            return self._table(reading.sample_to_decide(self, NOMINAL if n is None else n, budget, random_state))
         if n is None:
             margin = 0.05 if margin is None else margin
             n = sample_size(margin, accuracy=self.expected_accuracy, population=len(self.texts))
@@ -469,11 +468,14 @@ class LabelResult(FrameResult, Labelling):
         A document whose answer the model learned is checked by the label that it gets without its own answer
         (cross-fitted over the answers). Otherwise, every such label would be right.
         """
+        from isthmus.api import reading
+        from isthmus.feedback.tables import read_truths
+
         table = sample if true_labels is None else {"document": sample, "true_label": true_labels}
         rows, truths, among = read_truths(self, table)
         if budget is None and among is not None:
             budget = self.error_budget
-        self.checked = check_documents(self, rows, truths, budget, among)
+        self.checked = reading.check_documents(self, rows, truths, budget, among)
         if self.checked.guarantee is not None:
             self.review_reason = self.checked.review_reasons(self.labels)
             self.review_reason[self.known_answers.read.rows] = ""
@@ -494,6 +496,7 @@ class LabelResult(FrameResult, Labelling):
         AnnotatorCheck
         """
         from isthmus.api.annotators import compare_annotators
+        from isthmus.feedback.tables import read_votes
 
         votes = self.known_answers.given if answers is None else read_votes(self, answers)
         return compare_annotators(votes, self.untaught().labels)
@@ -523,6 +526,8 @@ class LabelResult(FrameResult, Labelling):
             ``suggest`` also ``label`` and ``confidence``. For words: ``word``, ``label`` (empty), ``suggestion``,
             ``documents``, ``settles``. If data frames were given, a frame of the same kind.
         """
+        from isthmus.feedback.asking import ask, ask_about_words
+
         return self._table(ask_about_words(self, n) if words else ask(self, n, suggest=suggest))
 
     @shows_progress
@@ -584,6 +589,8 @@ class LabelResult(FrameResult, Labelling):
         >>> str(taught.labels[2]), float(taught.confidence[2]), taught.answers.drawn
         ('parking', 1.0, ['picked'])
         """
+        from isthmus.feedback.teaching import teach
+
         result = self if source_labels is None else self._label_again(source_labels)
         if source_labels is not None and answers is None and word_labels is None and without is None:
             return result._like(self)
@@ -593,6 +600,8 @@ class LabelResult(FrameResult, Labelling):
     def _label_again(self, corrections: Any) -> Self:
         """Label the target again from the corrected source, then teach the earlier answers."""
         from isthmus.api.steps import relabel
+        from isthmus.feedback.tables import read_source_corrections
+        from isthmus.feedback.teaching import learn_answers
 
         corrected = read_source_corrections(self, corrections)
         if not corrected:
@@ -624,6 +633,7 @@ class LabelResult(FrameResult, Labelling):
             answers.
         """
         from isthmus.api.review import review
+        from isthmus.feedback.asking import ask
 
         return review(self, ask(self, n, suggest=suggest))
 
@@ -643,6 +653,8 @@ class LabelResult(FrameResult, Labelling):
         -------
         LabelResult
         """
+        from isthmus.feedback.teaching import name_groups
+
         return name_groups(self, names)._like(self)
 
     def split(self, within: str, n_clusters: int | None = None) -> Subtopics:
@@ -680,6 +692,8 @@ class LabelResult(FrameResult, Labelling):
         -------
         LabelResult
         """
+        from isthmus.feedback.renaming import rename_classes
+
         return rename_classes(self, names)._like(self)
 
     def columns(self) -> dict[str, list]:
@@ -716,6 +730,8 @@ class LabelResult(FrameResult, Labelling):
             ``reviewed`` (share), ``documents`` to review, ``expected_error`` in the finished file and ``unread_error``
             among the documents that are not reviewed.
         """
+        from isthmus.choose.budgets import budget_curve
+
         return budget_curve(self.confidence, steps)
 
     @property
@@ -767,4 +783,22 @@ class LabelResult(FrameResult, Labelling):
         -------
         Path
         """
-        return save_result(self, path, force=force)
+        return save_result(self, path, "label", force=force)
+
+    def check_saved(self) -> None:
+        """Refuse a result from a forged file whose parts do not fit each other; label two texts.
+
+        Raises
+        ------
+        ValueError
+        """
+        check_lengths(self, "texts ids labels confidence needs_review review_reason probabilities vote novel_group")
+        check_lengths(self, "source_texts source_labels")
+        known = set(self.labels.tolist()) <= set(self.classes.tolist())
+        # A model on given vectors has only the vectors of the fitted texts.
+        own = self.texts[:1] if self.needs_vectors else ["", *(text[:TRIED] for text in self.texts[:1])]
+        proba = self.model.predict_proba(own)
+        wide = proba.shape == (len(own), len(self.classes)) and self.probabilities.shape[1] == len(self.classes)
+        finite = all(np.isfinite(part).all() for part in (proba, self.probabilities, self.confidence))
+        if not (known and wide and finite):
+            raise ValueError("labels and classes do not fit each other")

@@ -27,7 +27,7 @@ from isthmus.choose.budgets import no_text_warnings, review_warnings
 from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, texts_for, try_methods
 from isthmus.choose.choice import Choice, decide
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.model import LabelModel
+from isthmus.choose.model import LabelModel, Member
 from isthmus.choose.names import NamedClasses, check_names_alone
 from isthmus.choose.sources import weigh_sources
 from isthmus.choose.stages.apply import NAMES, LabelShift, find_power
@@ -47,14 +47,15 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.features.embeddings import (
     NAMED_MODELS,
     STATIC,
-    TextEmbedder,
     VectorTable,
     check_vectors,
     has_static_vectors,
     resolve_embedder,
 )
 from isthmus.features.languages import resolve_language
-from isthmus.feedback.model import lacks_terms, vector_steps
+from isthmus.features.static_vectors import VectorRows
+from isthmus.features.term_rows import all_steps
+from isthmus.feedback.model import vector_steps
 from isthmus.methods import METHODS, get_method
 from isthmus.options import BUDGET_OF, LabelOptions
 from isthmus.pipeline import TransferPipeline
@@ -438,7 +439,7 @@ def _fit_own(name: str, model: TransferPipeline, texts: TransferTexts) -> Fitted
     model.fit(texts.texts, texts.labels, sample_domain=texts.domain)
     check_labelled(model)
     labels = texts.as_given(model.transduction_[texts.target])
-    no_known_terms = lacks_terms(model, texts.given_target)
+    no_known_terms = Member.of(model).lacks_terms(texts.given_target)
     return FittedCandidate(
         name, model, labels, model.predict_proba(texts.given_target), 0.0, no_known_terms=no_known_terms
     )
@@ -483,14 +484,15 @@ def label_fields(job: LabelJob, method: Any) -> dict[str, Any]:
     """
     fitted = fit_job(job, method)
     judged = judge_job(job, fitted)
-    unused_vectors = isinstance(job.embed, VectorTable) and not vector_steps(fitted.model)
+    model = fitted.model.as_data()
+    unused_vectors = isinstance(job.embed, VectorTable) and not vector_steps(model)
     return dict(
         labels=fitted.labels,
         method=fitted.name,
         decision=fitted.table,
-        classes=fitted.model.classes_,
+        classes=model.classes_,
         probabilities=fitted.probabilities,
-        model=fitted.model,
+        model=model,
         texts=job.texts.given_target,
         source_texts=job.texts.given_source,
         source_labels=job.texts.given_labels,
@@ -523,9 +525,8 @@ def relabel(base: Any, corrected: Mapping[int, Any]) -> dict[str, Any]:
     vectors = str(settings.get("vectors", STATIC))
     embed: Any = False
     if vectors != "none":  # the embedder of a method, a table that no method uses, or the name of a model
-        # The embedder can be part of a feature union, next to the words.
-        parts = [part for pipeline in base.model.voters.values() for part in pipeline.get_params().values()]
-        embed = next((part.model for part in parts if isinstance(part, TextEmbedder)), base.given_vectors)
+        steps = [step for member in base.model.voters.values() for step in all_steps(member.steps)]
+        embed = next((step.model for step in steps if isinstance(step, VectorRows)), base.given_vectors)
         if embed is None and (vectors in NAMED_MODELS or "/" in vectors or Path(vectors).is_dir()):
             embed = vectors
     lost = {

@@ -435,14 +435,14 @@ def fit_lexicon(texts: TransferTexts, word_labels: Mapping, options: Mapping) ->
     if len(classes) < 2 or set(classes.tolist()) != set(texts.known_labels):
         return None  # the source cannot show how often words are right about a class that it lacks
     codes = np.searchsorted(classes, np.array(texts.known_labels, dtype=classes.dtype))
-    method = model.steps[-1][1]
-    flat = lexicon_proba(method, rows[texts.known], 1.0, None)
+    rule = model.steps[-1][1].prediction_rule()
+    flat = lexicon_proba(rule, rows[texts.known], 1.0, None)
     has_words = np.ptp(flat, axis=1) > 0
     if not has_words.any():
         return None
     power, offsets = fit_affine(np.log(np.maximum(flat[has_words], 1e-12)), codes[has_words])
-    source_proba = lexicon_proba(method, rows[texts.known], power, offsets)
-    probabilities = texts.as_given(lexicon_proba(method, rows[texts.target], power, offsets))
+    source_proba = lexicon_proba(rule, rows[texts.known], power, offsets)
+    probabilities = texts.as_given(lexicon_proba(rule, rows[texts.target], power, offsets))
     return FittedLexicon(
         LEXICON,
         model,

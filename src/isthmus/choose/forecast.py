@@ -7,7 +7,6 @@ from math import sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import expit, logit
 
 from isthmus._math.confidence import clipped_logit, review_mask, with_caution
@@ -100,4 +99,6 @@ def forecast_answers(
 def _shifted(shares: np.ndarray, mean: float) -> np.ndarray:
     """Shift the log-odds of the shares by one number, such that their mean has the given value."""
     log_odds = logit(shares)
+    from scipy.optimize import brentq  # imported here, because labelling later texts does not need it
+
     return expit(log_odds + brentq(lambda shift: float(expit(log_odds + shift).mean()) - mean, -30, 30))

@@ -13,13 +13,12 @@ import numpy as np
 
 from isthmus._math.calibration import fit_temperature
 from isthmus._math.information import safe_log
-from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import FROM_1, Domains, TransferClassifier
+from isthmus.classify.rules import LEAST, LabellerRule
 from isthmus.exceptions import DataError, UsageError
 
 _PRIOR = 1.0  # documents of each class added to every count
-_LEAST = 1e-6  # smallest probability
 TIMEOUT = 600.0  # seconds for all texts of a call
 
 
@@ -114,7 +113,7 @@ class LabellerClassifier(TransferClassifier):
     (['staff', 'product', 'staff', 'product'], 1.0)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list]] = {"labeller": [callable, None], "n_source": [FROM_1]}
+    _parameter_constraints: ClassVar[dict[str, list]] = {"labeller": [callable], "n_source": [FROM_1]}
     _row_kind = "text"
     _need_overlap = False
 
@@ -140,34 +139,32 @@ class LabellerClassifier(TransferClassifier):
         self.table_ = table / table.sum(axis=1, keepdims=True)
         self.power_ = 1.0
         if self.graded_ and len(codes):
-            logs = safe_log(np.maximum(on_source, _LEAST))
+            logs = safe_log(np.maximum(on_source, LEAST))
             self.power_ = float(fit_temperature(logs, codes, bounds=(0.05, 5.0)))
         found = self._proba(answers[size:], known[size:])
-        self.known_texts_ = dict(zip(texts[size:], found.tolist(), strict=True))
+        self.known_texts_, self.known_proba_ = texts[size:], found
         return found.argmax(axis=1)
 
     def _proba(self, answers: np.ndarray, known: np.ndarray) -> np.ndarray:
         """Return calibrated probabilities; the class proportions of the source where there is no answer."""
-        raised = np.maximum(answers, _LEAST) ** self.power_
+        raised = np.maximum(answers, LEAST) ** self.power_
         found = raised / raised.sum(axis=1, keepdims=True) if self.graded_ else answers @ self.table_
         return np.where(known[:, None], found, self.shares_)
 
-    def _scores(self, X) -> np.ndarray:
-        new = [text for text in dict.fromkeys(X) if text not in self.known_texts_]
-        rows = dict(self.known_texts_)
-        if new:
-            rows |= dict(zip(new, self._proba(*self._ask(new)).tolist(), strict=True))
-        return safe_log(np.maximum([rows[text] for text in X], _LEAST))
+    def prediction_rule(self) -> LabellerRule:
+        """Return the rule that labels new documents; see ``isthmus.classify.rules``.
+
+        Returns
+        -------
+        LabellerRule
+        """
+        return LabellerRule(self.known_texts_, self.known_proba_, self.shares_, self._answer)
+
+    def _answer(self, texts: list[str]) -> np.ndarray:
+        return self._proba(*self._ask(texts))
 
     def _ask(self, texts: list[str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the answers as rows of probabilities, and which texts have an answer."""
-        if self.labeller is None:
-            message = (
-                f"The labeller is not part of a saved model, so it says nothing about {len(texts):,} texts; label them "
-                "afresh from the source, with the labeller."
-            )
-            warn(message, code="labeller-failed")
-            return np.zeros((len(texts), len(self.classes_))), np.zeros(len(texts), dtype=bool)
         answers = self.labeller(texts)
         several = hasattr(answers, "__len__") and not isinstance(answers, (str, bytes))
         if not several or len(answers) != len(texts):
@@ -205,10 +202,6 @@ class LabellerClassifier(TransferClassifier):
             Empty.
         """
         return {}
-
-    def __getstate__(self):
-        """Return the state without the labeller, because loading a file must not run code."""
-        return super().__getstate__() | {"labeller": None}
 
 
 def _read_answer(answer: Any, number: int) -> Mapping[Any, float]:

@@ -517,13 +517,4 @@ class ClassNameClassifier(TransferClassifier):
         -------
         dict of int to ndarray of shape (n_classes,)
         """
-        row = sp.csr_matrix(row)
-        raw = row.toarray() if self.components_ is None else row @ self.components_
-        weights = self._weights if self.components_ is None else self.components_ @ self._weights
-        size = max(float(np.linalg.norm(raw)), 1e-12)
-        about = max(float(np.linalg.norm(raw / size - self.mean_)), 1e-12) if raw.any() else 1.0
-        scale = self.inverse_temperature_ / (size * about)
-        weights = weights - weights.mean(axis=1, keepdims=True)  # only differences between classes decide
-        return {
-            int(column): scale * value * weights[column] for column, value in zip(row.indices, row.data, strict=True)
-        }
+        return self.prediction_rule().term_contributions(row)

@@ -1,28 +1,31 @@
 """Predict class scores of new texts from the arrays of a fitted method.
 
-``prediction_rule()`` of an estimator returns its rule. Rules need only numpy and scipy, so a saved model labels a text
-without importing scikit-learn. The softmax of the scores of a rule are probabilities.
+``prediction_rule()`` of an estimator returns its rule, through which the estimator predicts. Rules need only numpy and
+scipy, so a saved result labels a text without importing scikit-learn. The softmax of a rule's scores are probabilities.
+A rule also contains the arrays from which ``isthmus.explain`` explains a label.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import expit, logsumexp
 
-from isthmus._math.rows import softmax, unit_rows
+from isthmus._math.rows import row_blocks, softmax, unit_rows
+from isthmus._utils import warn
 from isthmus.classify.centroids import CentredRows
-from isthmus.classify.cocc.blocks import per_length, score_rows
-from isthmus.features.blocks import RowBlock
-from isthmus.features.gram import ngram_gram
+from isthmus.classify.cocc.blocks import per_length, score_rows, weights_of
+from isthmus.features.blocks import RowBlock, project_rows
+from isthmus.features.gram import compare_few, ngram_gram
 from isthmus.features.ngrams import encode_texts
-from isthmus.features.term_chi2 import project_rows
 
+NOT_SAVED = {"saved": False}  # marks a field that a saved result does not contain
+FEW = 4_000_000  # characters times new texts; up to here comparing takes less time than loading compiled code
+LEAST = 1e-6  # smallest probability of a labeller
 BLOCK = 2048  # documents per kernel block; larger blocks are no faster and take more memory
 COPY = 1 - 1e-5  # cosine in single precision from which rows count as copies
 
@@ -123,6 +126,49 @@ class CentroidRule:
 
 
 @dataclass(frozen=True)
+class CoClusterTables:
+    """Tables of a co-clustering that describe its word clusters; :mod:`isthmus.explain.cocc` reads them.
+
+    Attributes
+    ----------
+    word_clusters_ : ndarray of int of shape (n_words,)
+    n_word_clusters_ : int
+    trade_off_ : float
+        Weight of the source.
+    target_table_ : ndarray of shape (n_word_clusters, n_document_clusters)
+    source_table_ : ndarray of shape (n_word_clusters, n_classes)
+    target_words_ : ndarray of shape (n_words, n_document_clusters)
+    source_words_ : ndarray of shape (n_words, n_classes)
+    cluster_classes_ : ndarray of int of shape (n_document_clusters,)
+        Class of each document cluster.
+    """
+
+    word_clusters_: np.ndarray
+    n_word_clusters_: int
+    trade_off_: float
+    target_table_: np.ndarray
+    source_table_: np.ndarray
+    target_words_: np.ndarray
+    source_words_: np.ndarray
+    cluster_classes_: np.ndarray
+
+    @classmethod
+    def of(cls, model: Any) -> CoClusterTables:
+        """Return the tables of a fitted estimator.
+
+        Parameters
+        ----------
+        model : CoClusteringClassifier or LiteralCoClustering
+
+        Returns
+        -------
+        CoClusterTables
+        """
+        tables = {name: getattr(model, name) for name in cls.__dataclass_fields__ if name != "cluster_classes_"}
+        return cls(**tables, cluster_classes_=getattr(model, "cluster_classes_", np.arange(len(model.classes_))))
+
+
+@dataclass(frozen=True)
 class CoClusterRule:
     """Scores of words per class from a co-clustering, as tables or centroids."""
 
@@ -131,6 +177,7 @@ class CoClusterRule:
     length_power: float
     power: float
     prior: np.ndarray
+    tables: CoClusterTables
 
     def scores(self, X: Any) -> np.ndarray:
         """Return class scores of rows.
@@ -174,6 +221,81 @@ class CoClusterRule:
         lengths : ndarray of shape (n_rows,)
         """
         return score_rows(rows, self.word_scores, self.word_weights)
+
+    def word_contributions(self, row: sp.csr_matrix) -> np.ndarray:
+        """Return the centred contribution of each word of a row to each column of scores.
+
+        Parameters
+        ----------
+        row : csr_matrix of shape (1, n_words)
+
+        Returns
+        -------
+        ndarray of shape (n_row_words, n_columns)
+        """
+        values = weights_of(RowBlock.of(row))
+        if self.word_weights is not None:
+            values = values * (1.0 / max(float(np.linalg.norm(values * self.word_weights[row.indices])), 1e-300))
+        return centred_contributions(self.word_scores[row.indices], values)
+
+
+def centred_contributions(scores: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the scores of words, less their mean over the classes, times the weights of the words.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_words, n_classes)
+    values : ndarray of shape (n_words,)
+
+    Returns
+    -------
+    ndarray of shape (n_words, n_classes)
+    """
+    return (scores - scores.mean(axis=1, keepdims=True)) * values[:, None]
+
+
+@dataclass(frozen=True)
+class ClusterMapRule:
+    """Scores of words per document cluster; of several clusters with the same class the best one counts."""
+
+    word_scores: np.ndarray
+    length_power: float
+    power: float
+    n_classes: int
+    tables: CoClusterTables
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
+
+        Parameters
+        ----------
+        X : ndarray or sparse matrix of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        rows = sp.csr_matrix(X, dtype=float)
+        lengths = np.asarray(rows.sum(axis=1)).ravel()
+        scores = self.power * per_length(rows @ self.word_scores, lengths, self.length_power)
+        # A class without a cluster gets a finite score far below the others.
+        found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, self.n_classes, axis=1)
+        for cluster, code in enumerate(self.tables.cluster_classes_):
+            found[:, code] = np.maximum(found[:, code], scores[:, cluster])
+        return found
+
+    def word_contributions(self, row: sp.csr_matrix) -> np.ndarray:
+        """Return the centred contribution of each word of a row to each column of scores.
+
+        Parameters
+        ----------
+        row : csr_matrix of shape (1, n_words)
+
+        Returns
+        -------
+        ndarray of shape (n_row_words, n_columns)
+        """
+        return centred_contributions(self.word_scores[row.indices], row.data.astype(float))
 
 
 @dataclass(frozen=True)
@@ -244,7 +366,8 @@ class DualRule:
     weights: np.ndarray
     moments: tuple[np.ndarray, np.ndarray]
     sharpness: float
-    labelled_words_: np.ndarray  # columns
+    labelled_words: np.ndarray  # columns
+    word_scores: np.ndarray  # scores of the words themselves, for explanations
 
     def scores(self, X: Any) -> np.ndarray:
         """Return class scores of rows.
@@ -259,8 +382,21 @@ class DualRule:
         """
         return self.sharpness * comparable(np.asarray(X @ self.weights), self.moments)
 
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Return class probabilities of rows.
+
+@dataclass(frozen=True)
+class GaussianDualRule:
+    """Gaussian kernel between new and fitted rows, with one coefficient per fitted row and class."""
+
+    rows: sp.csr_matrix
+    coefficients: np.ndarray
+    width: float
+    moments: tuple[np.ndarray, np.ndarray]
+    sharpness: float
+    labelled_words: np.ndarray  # columns
+    word_scores: np.ndarray  # scores of the words themselves, for explanations
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return class scores of rows.
 
         Parameters
         ----------
@@ -270,7 +406,45 @@ class DualRule:
         -------
         ndarray of shape (n_rows, n_classes)
         """
-        return softmax(self.scores(X))
+        X = sp.csr_matrix(X)
+        values = np.empty((X.shape[0], self.coefficients.shape[1]))
+        for block in row_blocks(X.shape[0], BLOCK):
+            values[block] = gaussian_kernel(X[block], self.rows, self.width) @ self.coefficients
+        return self.sharpness * comparable(values, self.moments)
+
+
+def squared_distances(A: sp.spmatrix, B: sp.spmatrix) -> np.ndarray:
+    """Return |a − b|² for all rows a of ``A`` and b of ``B``.
+
+    Parameters
+    ----------
+    A, B : sparse matrix
+
+    Returns
+    -------
+    ndarray of shape (n_rows_of_A, n_rows_of_B)
+    """
+    squares = np.asarray((A @ B.T).toarray())
+    squares *= -2.0
+    squares += np.asarray(A.multiply(A).sum(axis=1)).reshape(-1, 1)
+    squares += np.asarray(B.multiply(B).sum(axis=1)).ravel()
+    return np.maximum(squares, 0.0, out=squares)
+
+
+def gaussian_kernel(A: sp.spmatrix, B: sp.spmatrix, width: float) -> np.ndarray:
+    """Return exp(−|a − b|² / 2σ²) for all rows a of ``A`` and b of ``B``.
+
+    Parameters
+    ----------
+    A, B : sparse matrix
+    width : float
+        σ.
+
+    Returns
+    -------
+    ndarray of shape (n_rows_of_A, n_rows_of_B)
+    """
+    return np.exp(squared_distances(A, B) * (-0.5 / (width * width)))
 
 
 def comparable(values: np.ndarray, moments: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
@@ -311,6 +485,28 @@ class NamesRule:
         ndarray of shape (n_rows, n_classes)
         """
         return self.power * (centred_rows(X, self.components, self.mean)[0] @ self.weights + self.intercepts)
+
+    def term_contributions(self, row: Any) -> dict[int, np.ndarray]:
+        """Return the contribution of each column to the scores of a row; see :class:`isthmus.explain.Accountable`.
+
+        Parameters
+        ----------
+        row : sparse matrix of shape (1, n_features)
+
+        Returns
+        -------
+        dict of int to ndarray of shape (n_classes,)
+        """
+        row = sp.csr_matrix(row)
+        raw = row.toarray() if self.components is None else row @ self.components
+        weights = self.weights if self.components is None else self.components @ self.weights
+        size = max(float(np.linalg.norm(raw)), 1e-12)
+        about = max(float(np.linalg.norm(raw / size - self.mean)), 1e-12) if raw.any() else 1.0
+        scale = self.power / (size * about)
+        weights = weights - weights.mean(axis=1, keepdims=True)  # only differences between classes decide
+        return {
+            int(column): scale * value * weights[column] for column, value in zip(row.indices, row.data, strict=True)
+        }
 
 
 @dataclass(frozen=True)
@@ -438,11 +634,12 @@ class StringRule:
     lowercase: bool
     squeeze: bool
     n_jobs: int
-    texts: Sequence[str]
+    texts: list[str]
     bend: KernelBend
     weights: np.ndarray
     offset: np.ndarray
     power: float
+    diagonal: np.ndarray  # kernel of each fitted text with itself, for explanations
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
         """Return class scores of texts.
@@ -458,18 +655,12 @@ class StringRule:
         rows = self.bend(self._compare(texts))
         return (rows @ self.weights + self.offset) * self.power
 
-    def __getstate__(self):
-        """Return the state with the texts as one JSON string."""
-        return {**self.__dict__, "texts": json.dumps(list(self.texts))}  # one string loads faster than thousands
-
-    def __setstate__(self, state):
-        """Restore the state and decode the texts."""
-        self.__dict__.update(state, texts=json.loads(state["texts"]))
-
     def _compare(self, texts: Sequence[str]) -> np.ndarray:
         known = len(self.texts)
         options: dict[str, Any] = {"lowercase": self.lowercase, "squeeze": self.squeeze, "known": known}
         codes, offsets = encode_texts([*self.texts, *texts], self.lengths[0], **options)
+        if len(codes) * len(texts) <= FEW:
+            return compare_few(codes, offsets, *self.lengths, self.kind, known, self.diagonal)
         return ngram_gram(codes, offsets, *self.lengths, self.kind, split=known, normalize=True, n_jobs=self.n_jobs)[0]
 
 
@@ -488,3 +679,86 @@ class KernelBend:
             rows -= self.centre
             rows /= self.length
         return rows
+
+
+@dataclass(frozen=True)
+class LabellerRule:
+    """Probabilities by a function that labels texts.
+
+    A saved rule lacks the function, because loading a file must not run code. It contains the answers for the fitted
+    texts; other texts get the class proportions of the source.
+
+    Attributes
+    ----------
+    texts : list of str
+        Texts with an answer.
+    probabilities : ndarray of shape (n_known_texts, n_classes)
+    shares : ndarray of shape (n_classes,)
+        Class proportions of the source.
+    ask : callable or None
+        Takes texts and returns their probabilities.
+    """
+
+    texts: list[str]
+    probabilities: np.ndarray
+    shares: np.ndarray
+    ask: Callable[[list[str]], np.ndarray] | None = field(default=None, metadata=NOT_SAVED)
+
+    def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """Return class scores of texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_classes)
+        """
+        known = dict(zip(self.texts, self.probabilities, strict=True))
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new and self.ask is None:
+            message = (
+                f"The labeller is not part of a saved model, so it says nothing about {len(new):,} texts; label them "
+                "afresh from the source, with the labeller."
+            )
+            warn(message, code="labeller-failed")
+        if new:
+            rows = np.tile(self.shares, (len(new), 1)) if self.ask is None else self.ask(new)
+            known |= dict(zip(new, rows, strict=True))
+        return np.log(np.maximum([known[text] for text in texts], LEAST))
+
+    def term_contributions(self, row: Any) -> dict:
+        """Return no contributions, because a call of the labeller for every word would cost too much.
+
+        Parameters
+        ----------
+        row : object
+            Unused.
+
+        Returns
+        -------
+        dict
+            Empty.
+        """
+        return {}
+
+
+@dataclass(frozen=True)
+class EstimatorRule:
+    """An estimator without a rule of its own; a result with such a member cannot be saved."""
+
+    estimator: Any
+
+    def scores(self, X: Any) -> np.ndarray:
+        """Return log-probabilities of rows.
+
+        Parameters
+        ----------
+        X : list of str, ndarray or sparse matrix
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+        """
+        return log_of(self.estimator.predict_proba(X))

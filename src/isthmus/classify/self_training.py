@@ -147,7 +147,8 @@ class SelfTrainingTransferClassifier(TransferClassifier):
         return self._scores(block.weighed), np.diff(block.rows.indptr) == 0
 
     def _scores(self, X) -> np.ndarray:
-        return log_probability(self.estimator_, X)
+        rule = self.prediction_rule()
+        return log_probability(self.estimator_, X) if rule is None else rule.scores(X)
 
     def prediction_rule(self) -> LinearRule | None:
         """Return the rule that labels new documents; see ``isthmus.classify.rules``.

@@ -113,6 +113,9 @@ class SourceOnlyClassifier(TransferClassifier):
         return fit_temperature(two_columns(held_out), codes)
 
     def _scores(self, X) -> np.ndarray:
+        rule = self.prediction_rule()
+        if rule is not None:
+            return rule.scores(X)
         if hasattr(self.estimator_, "predict_proba"):
             return log_probability(self.estimator_, X)
         return self.inverse_temperature_ * _decision(self.estimator_, X)

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 from isthmus._utils import plural
-from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import argument, flag, refuse, shared
 from isthmus.cli.common import print_json, say_outcome, talking, taught_files
 from isthmus.cli.outputs import check_output_is_not_input, write_table
 from isthmus.corpus import check_output
 from isthmus.corpus.sheets import Layout
+from isthmus.saving import check_saved_file
 
 EXAMPLE = "Example: isthmus ask cars.isthmus -n 50 -o to_answer.xlsx"
 
@@ -52,7 +52,7 @@ def ask(
     check_saved_file(result)
     with talking(quiet):
         # Imported late: refusing wrong options must not wait for numpy.
-        from isthmus.api.loading import load
+        from isthmus.saving import load
 
         saved = load(result, kind="label")
         table = saved.ask(number, words=words, suggest=suggest)

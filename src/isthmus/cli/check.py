@@ -419,7 +419,7 @@ def open_labelling(path: str, text: str | None) -> Labelling:
                 f"{path!r} lacks the column {wanted}; give a table that isthmus label wrote, or a file of its --save.",
                 code="unknown-column",
             ) from None
-        from isthmus.api.loading import load
+        from isthmus.saving import load
 
         saved = load(path, kind="label")
         return Labelling(saved.labels, saved.texts, saved.document_ids, saved.columns(), saved)

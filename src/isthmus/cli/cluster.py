@@ -126,7 +126,7 @@ def split_result(request: ClusterOptions) -> None:
     check_outputs(request.output, None, request.force, inputs=request.files)
     names = read_subtopic_names(request.names)
     with talking(request.quiet):
-        from isthmus.api.loading import load
+        from isthmus.saving import load
 
         found = load(request.files[0], kind="label").split(request.within, request.clusters)
         table = found.name(names) if names else found.columns()

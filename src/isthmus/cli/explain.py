@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import argument, flag, refuse, shared
 from isthmus.cli.common import note_guarded, one_line, print_json, say, talking
 from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError
+from isthmus.saving import check_saved_file
 
 EXAMPLE = "Example: isthmus explain dealer.isthmus --document c0002 --top 3"
 # Columns of the output.
@@ -36,7 +36,7 @@ def explain(
     check_output(output, force=force)
     check_output_is_not_input(output, (result,))
     check_saved_file(result)
-    from isthmus.api.loading import load
+    from isthmus.saving import load
 
     with talking(quiet):
         saved = load(result, kind="label")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from isthmus._streams import check_standard_output
-from isthmus.api.saving import check_saved_file
 from isthmus.cli.blocks import asks_for_blocks, in_blocks
 from isthmus.cli.command import refuse, takes_options
 from isthmus.cli.inputs import check_sheet
@@ -12,6 +11,7 @@ from isthmus.cli.outputs import check_outputs
 from isthmus.features.languages import resolve_language
 from isthmus.methods import get_method
 from isthmus.options import LabelOptions
+from isthmus.saving import check_saved_file
 
 FILES = (
     "Labelled documents, one file or several, then the documents to label: csv, tsv, jsonl, parquet, xlsx, a folder, "

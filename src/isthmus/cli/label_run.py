@@ -107,7 +107,7 @@ def label_with_model(request: LabelOptions) -> None:
     request : LabelOptions
         Options of the command.
     """
-    from isthmus.api.loading import load
+    from isthmus.saving import load
 
     with talking(request.quiet):
         saved = load(request.model, kind="label")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from isthmus._utils import plural
-from isthmus.api.saving import check_saved_file
 from isthmus.cli.command import argument, check_option, flag, refuse, shared
 from isthmus.cli.common import Target, count_cores, print_json, say_outcome, talking
 from isthmus.cli.label_run import added_columns, describe_next, describe_outcome, review_layout, summarise
@@ -25,6 +24,7 @@ from isthmus.corpus import read_table, with_columns
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import split_sheet
 from isthmus.exceptions import DataError, UsageError
+from isthmus.saving import check_saved_file
 
 if TYPE_CHECKING:
     from isthmus.api.result import LabelResult
@@ -91,8 +91,8 @@ def teach(
     for path in filter(None, inputs):  # refuse a wrong file before slow packages are loaded
         check_saved_file(split_sheet(path)[0])
     with talking(quiet) as line:
-        from isthmus.api.loading import load
         from isthmus.feedback.teaching import MORE
+        from isthmus.saving import load
 
         before = taught = load(result, kind="label")
         count_cores()

@@ -20,6 +20,7 @@ from isthmus._utils import n_threads, warn
 from isthmus._validation import UNLABELLED, check_rows, shorten
 from isthmus.base import FROM_1, N_JOBS, NON_NEGATIVE, SHARE, Domains, StrOptions, check_parameters, check_transfer_data
 from isthmus.clustering.alignment import Aligner, Prepared, SourceGroups, alignment_table, guided_kmeans, prepare
+from isthmus.clustering.fitted import FittedClusters
 from isthmus.clustering.guidance import choose_guidance, choose_n_clusters, count_counterparts
 from isthmus.clustering.kmeans import ClusterSums, KMeansRun, assign_rows, initial_centers, iterate, metric_rows
 from isthmus.exceptions import DataError
@@ -249,10 +250,7 @@ class CrossGuidedKMeans(ClusterMixin, BaseEstimator):
         ndarray of int of shape (n_documents,)
         """
         check_is_fitted(self)
-        cosine = self.metric == "cosine"
-        X = metric_rows(_clean_rows(check_rows(self, X)), cosine)
-        labels = assign_rows(X, self.cluster_centers_, cosine=cosine).labels
-        return np.where(np.diff(X.indptr) == 0, self._least_specific, labels).astype(np.int64)
+        return FittedClusters.of(self).predict(_clean_rows(check_rows(self, X)))
 
     def fit_passes(self, passes: Passes, max_iter: int) -> CrossGuidedKMeans:
         """Fit on samples of both domains, then iterate over the chunks of all target documents.

@@ -4,26 +4,35 @@ Every method gives the same form: rows with ``class``, ``term`` and ``contributi
 :func:`explain_document` uses the first of these that exists:
 
 1. the estimator's own method ``term_contributions``, see :class:`Accountable`;
-2. for the methods of Isthmus, and estimators derived from them, the function of this package for the type;
+2. for the methods of Isthmus, and estimators derived from them, the function of this package for their rule;
 3. for anything else, the change of each class's probability when terms are left out one at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from dataclasses import replace
 from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from isthmus.choose.model import Member
 from isthmus.choose.stages.apply import add_contributions
+from isthmus.classify.rules import (
+    ClusterMapRule,
+    CoClusterRule,
+    DualRule,
+    GaussianDualRule,
+    LinearRule,
+    ProjectionRule,
+    StringRule,
+)
 from isthmus.exceptions import UsageError
 from isthmus.explain import terms
 from isthmus.features.embeddings import VectorTable
 from isthmus.features.tokens import merge_readable, surface_forms
-from isthmus.pipeline import TransferPipeline
 
 __all__ = ["Accountable", "explain_document"]
 
@@ -64,7 +73,7 @@ def explain_document(pipeline: Any, text: str, *, top: int | None = 10) -> list[
 
     Parameters
     ----------
-    pipeline : TransferPipeline
+    pipeline : TransferPipeline, Member or LabelModel
         Fitted, from raw text to labels.
     text : str
     top : int or None
@@ -105,77 +114,51 @@ def _document_terms(model: Any, text: str) -> list[dict]:
         for stage in model.stages:
             rows = stage.explain(text, rows)
         return rows
-    if any(isinstance(getattr(step, "model", None), VectorTable) for _, step in model.steps[:-1]):
+    member = Member.of(model)
+    if any(isinstance(getattr(step, "model", None), VectorTable) for step in member.steps):
         return []  # vectors were given: a text with a word left out has none
-    if not _columns_are_terms(model):
-        return terms.left_out_words(model, text)
-    rows = _account_of(model.steps[-1][1])(model, text)
+    names = terms.term_names(member)
+    if member.steps and names is None:
+        return terms.left_out_words(member, text)
+    estimator = getattr(member.rule, "estimator", None)
+    if estimator is not None and not isinstance(estimator, Accountable) and hasattr(estimator, "prediction_rule"):
+        # An estimator derived from one of Isthmus is explained by the rule that it inherits.
+        member = replace(member, rule=estimator.prediction_rule() or member.rule)
+    rows = _account_of(member.rule)(member, text)
     # Terms as the text writes them: "warranty", not the stem "warranti".
     forms: dict[str, str] = {}
-    for _, step in model.steps[:-1]:
+    for step in member.steps:
         forms |= surface_forms(step, [text], whole=False)
     return merge_readable(rows, forms) if forms else rows
 
 
-def _account_of(model: Any) -> Callable[[TransferPipeline, str], list[dict]]:
-    """Return the account of a method: its own, that of its nearest known ancestor, or leaving terms out."""
-    if isinstance(model, Accountable):
-        return _own_terms
-    accounts = _accounts()
-    return next((accounts[kind] for kind in type(model).__mro__ if kind in accounts), terms.left_out_terms)
-
-
-@cache
-def _accounts() -> dict[type, Callable[[TransferPipeline, str], list[dict]]]:
-    """Return the methods with an account in this package, imported when the first label is explained."""
-    from isthmus.classify.cocc.classifier import CoClusteringClassifier
-    from isthmus.classify.dual.base import DualClassifier
-    from isthmus.classify.projection.classifier import TermProjectionClassifier
-    from isthmus.classify.self_training import SelfTrainingTransferClassifier
-    from isthmus.classify.source_only import SourceOnlyClassifier
-    from isthmus.classify.strings.classifier import TransductiveKernelClassifier
+def _account_of(rule: Any) -> Callable[[Member, str], list[dict]]:
+    """Return the account of a method: its own, that of its rule, or leaving terms out."""
     from isthmus.explain import cocc, projection, strings
-    from isthmus.papers.cocc import LiteralCoClustering
-    from isthmus.papers.projection import LiteralTermProjection
-    from isthmus.papers.strings import LiteralStringKernels
 
-    return {
-        CoClusteringClassifier: cocc.document_terms,
-        DualClassifier: terms.dual_terms,
-        LiteralCoClustering: cocc.document_terms,
-        LiteralStringKernels: strings.document_terms,
-        LiteralTermProjection: projection.document_terms,
-        SelfTrainingTransferClassifier: terms.linear_terms,
-        SourceOnlyClassifier: terms.linear_terms,
-        TermProjectionClassifier: projection.document_terms,
-        TransductiveKernelClassifier: strings.document_terms,
+    if isinstance(getattr(rule, "estimator", rule), Accountable):
+        return _own_terms
+    accounts: dict[type, Callable[[Member, str], list[dict]]] = {
+        CoClusterRule: cocc.document_terms,
+        ClusterMapRule: cocc.document_terms,
+        DualRule: terms.dual_terms,
+        GaussianDualRule: terms.dual_terms,
+        LinearRule: terms.linear_terms,
+        ProjectionRule: projection.document_terms,
+        StringRule: strings.document_terms,
     }
+    return accounts.get(type(rule), terms.left_out_terms)
 
 
-def _own_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    model = pipeline.steps[-1][1]
-    document, names = terms.text_row(pipeline, text) if len(pipeline.steps) > 1 else (text, None)
-    contributions = model.term_contributions(document)
-    n_classes = len(model.classes_)
+def _own_terms(member: Member, text: str) -> list[dict]:
+    names = terms.term_names(member) if member.steps else None
+    document = text if names is None else terms.text_row(member, text)
+    contributions = getattr(member.rule, "estimator", member.rule).term_contributions(document)
+    n_classes = len(member.classes_)
     if any(np.shape(values) != (n_classes,) for values in contributions.values()):
         raise UsageError(
-            f"term_contributions of {type(model).__name__} must give one number for each of the {n_classes} classes "
-            "per term.",
+            f"term_contributions of {member.kind} must give one number for each of the {n_classes} classes per term.",
             code="bad-parameter",
         )
     shown = list(contributions) if names is None else [names[column] for column in contributions]
-    return terms.contribution_rows(model.classes_, shown, list(contributions.values()))
-
-
-def _columns_are_terms(pipeline: TransferPipeline) -> bool:
-    """Return whether columns are terms of the text; after a reduction of dimensions they are not."""
-    if len(pipeline.steps) == 1:
-        return True  # reads texts: there are no columns
-    first = pipeline.steps[0][1]
-    if not (hasattr(first, "analyze") or hasattr(first, "build_analyzer")):
-        return False
-    try:
-        known, columns = first.get_feature_names_out(), pipeline[:-1].get_feature_names_out()
-    except AttributeError:  # a step that has no names for its columns
-        return False
-    return len(pipeline.steps) == 2 or set(columns) <= set(known)
+    return terms.contribution_rows(member.classes_, shown, list(contributions.values()))

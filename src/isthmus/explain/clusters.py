@@ -8,6 +8,7 @@ import numpy as np
 
 from isthmus._math.rows import unit_rows
 from isthmus.clustering.alignment import distinctive_words, name_clusters
+from isthmus.clustering.fitted import FittedClusters
 from isthmus.clustering.kmeans import metric_rows
 
 
@@ -16,7 +17,7 @@ def cluster_table(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
 
     Parameters
     ----------
-    model : CrossGuidedKMeans
+    model : CrossGuidedKMeans or FittedClusters
         Fitted.
     words : sequence of str
         Names of the columns.
@@ -48,7 +49,7 @@ def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
 
     Parameters
     ----------
-    model : CrossGuidedKMeans
+    model : CrossGuidedKMeans or FittedClusters
         Fitted.
     X_target : sparse matrix
     top : int
@@ -77,7 +78,7 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
 
     Parameters
     ----------
-    model : CrossGuidedKMeans
+    model : CrossGuidedKMeans or FittedClusters
         Fitted.
     words : sequence of str
         Names of the columns.
@@ -89,12 +90,14 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
     list of dict
     """
     table = []
+    model = FittedClusters.of(model)
     for match in model.alignment_:
         if match.group is None:
             continue
         group = int(np.argmax(model.match_weights_[match.cluster]))
-        similarity = model._aligner.similarity
-        parts = similarity.parts(model.cluster_centers_[match.cluster], model._groups.centers[group])
+        similarity = model.similarity
+        assert similarity is not None  # a cluster has a group only if the source guided it
+        parts = similarity.parts(model.cluster_centers_[match.cluster], model.group_centers[group])
         total = parts.sum()
         for place in np.argsort(-parts, kind="stable")[:top]:
             if parts[place] <= 0:

@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._utils import as_python
-from isthmus.classify.cocc.classifier import CoClusteringClassifier
-from isthmus.explain.terms import text_row
-from isthmus.papers.cocc import LiteralCoClustering
-from isthmus.pipeline import TransferPipeline
+from isthmus._validation import check_rows
+from isthmus.choose.model import Member
+from isthmus.classify.rules import CoClusterTables
+from isthmus.explain.terms import contribution_rows, term_names, text_row
 
-CoCluster = CoClusteringClassifier | LiteralCoClustering
+if TYPE_CHECKING:  # the tables of a saved result need no estimator
+    from isthmus.classify.cocc.classifier import CoClusteringClassifier
+    from isthmus.papers.cocc import LiteralCoClustering
+
+    CoCluster = CoClusteringClassifier | LiteralCoClustering
 
 
-def cluster_table(model: CoCluster, names: Any = None, *, top: int = 10, clusters: int | None = None) -> list[dict]:
+def cluster_table(
+    model: CoCluster | CoClusterTables,
+    names: Any = None,
+    *,
+    classes: np.ndarray | None = None,
+    top: int = 10,
+    clusters: int | None = None,
+) -> list[dict]:
     """Return the word clusters with their words and their leaning in source and target.
 
     Parameters
     ----------
-    model : CoClusteringClassifier or LiteralCoClustering
+    model : CoClusteringClassifier, LiteralCoClustering or CoClusterTables
         Fitted.
     names : sequence of str, optional
         Words, in the order of the columns; column numbers if omitted.
+    classes : ndarray, optional
+        The classes; only tables without an estimator need them.
     top : int
         Words per cluster, those with the largest share of the target first, then of the source.
     clusters : int, optional
@@ -47,9 +60,9 @@ def cluster_table(model: CoCluster, names: Any = None, *, top: int = 10, cluster
     >>> [(row["class"], row["words"]) for row in cluster_table(model, ["engine", "court", "wheel", "judge"])]
     [('car', ['wheel', 'engine']), ('law', ['judge', 'court'])]
     """
-    labels = [as_python(label) for label in model.classes_]
+    labels = [as_python(label) for label in (getattr(model, "classes_", ()) if classes is None else classes)]
     names = _names(model, names)
-    target_table = _by_class(model)
+    target_table = _by_class(model, len(labels))
     target, source = _leaning(target_table), _leaning(model.source_table_)
     strength = _strength(target_table) + model.trade_off_ * _strength(model.source_table_)
     weight = model.target_words_.sum(axis=1) + 1e-9 * model.source_words_.sum(axis=1)
@@ -94,12 +107,7 @@ def document_contributions(model: CoCluster, row: Any) -> np.ndarray:
     -------
     ndarray of shape (n_document_words, n_columns)
     """
-    weighed = model.weigh(sp.csr_matrix(model._check_new(row)))
-    words, values = weighed.indices, weighed.data
-    if model.word_weights_ is not None:
-        values = values * (1.0 / max(float(np.linalg.norm(values * model.word_weights_[words])), 1e-300))
-    scores = model.word_scores_[words]
-    return (scores - scores.mean(axis=1, keepdims=True)) * values[:, None]
+    return model.prediction_rule().word_contributions(sp.csr_matrix(check_rows(model, row, kind="counts")))
 
 
 def document_table(
@@ -130,13 +138,7 @@ def document_table(
     names = _names(model, names)
     target_only = _target_only(model)
     parts = document_contributions(model, row)
-    # The columns are centroids of the classes, or document clusters of which the printed map may give one class two:
-    # then the best of them decides about the document.
-    classes = _cluster_classes(model)
-    columns: dict[int, int] = {}
-    for column in np.argsort(-parts.sum(axis=0), kind="stable").tolist():
-        columns.setdefault(int(classes[column]), column)
-    columns = dict(sorted(columns.items()))
+    columns = _deciding_columns(parts, _cluster_classes(model, len(model.classes_)))
     rows = [
         {
             "document": document,
@@ -153,21 +155,36 @@ def document_table(
     return rows if top is None else rows[:top]
 
 
-def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+def _deciding_columns(parts: np.ndarray, classes: np.ndarray) -> dict[int, int]:
+    """Return the column of scores that decides about each class.
+
+    The columns are centroids of the classes, or document clusters of which the printed map may give one class two: then
+    the best of them decides about the document.
+    """
+    columns: dict[int, int] = {}
+    for column in np.argsort(-parts.sum(axis=0), kind="stable").tolist():
+        columns.setdefault(int(classes[column]), column)
+    return dict(sorted(columns.items()))
+
+
+def document_terms(member: Member, text: str) -> list[dict]:
     """Return rows of class, term and contribution for a text.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
+        With a ``CoClusterRule`` or ``ClusterMapRule``.
     text : str
 
     Returns
     -------
     list of dict
     """
-    table = document_table(pipeline.steps[-1][1], *text_row(pipeline, text))
-    return [{"class": row["class"], "term": row["word"], "contribution": row["contribution"]} for row in table]
+    row, names = text_row(member, text), term_names(member)
+    parts = member.rule.word_contributions(row)
+    columns = _deciding_columns(parts, member.rule.tables.cluster_classes_)
+    classes = member.classes_[list(columns)]
+    return contribution_rows(classes, names[row.indices], parts[:, list(columns.values())])
 
 
 def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
@@ -192,7 +209,7 @@ def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
     names = _names(model, names)
     unknown = _target_only(model)
     share = model.target_words_.sum(axis=1)
-    leaning = _leaning(_by_class(model))
+    leaning = _leaning(_by_class(model, len(model.classes_)))
     rows = []
     for word in np.flatnonzero(unknown)[np.argsort(-share[unknown], kind="stable")][:top]:
         cluster = model.word_clusters_[word]
@@ -211,7 +228,7 @@ def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
     return rows
 
 
-def _names(model: CoCluster, names: Any) -> np.ndarray:
+def _names(model: CoCluster | CoClusterTables, names: Any) -> np.ndarray:
     return np.arange(len(model.word_clusters_)).astype(str) if names is None else np.asarray(names, dtype=str)
 
 
@@ -220,16 +237,16 @@ def _target_only(model: CoCluster) -> np.ndarray:
     return np.all(model.source_words_ <= model.source_words_.min() * (1 + 1e-9), axis=1)
 
 
-def _by_class(model: CoCluster) -> np.ndarray:
+def _by_class(model: CoCluster | CoClusterTables, n_classes: int) -> np.ndarray:
     """Return the target's table with the document clusters of a class added up."""
-    table = np.zeros((len(model.target_table_), len(model.classes_)))
-    np.add.at(table.T, _cluster_classes(model), model.target_table_.T)
+    table = np.zeros((len(model.target_table_), n_classes))
+    np.add.at(table.T, _cluster_classes(model, n_classes), model.target_table_.T)
     return table
 
 
-def _cluster_classes(model: CoCluster) -> np.ndarray:
+def _cluster_classes(model: CoCluster | CoClusterTables, n_classes: int) -> np.ndarray:
     """Return the class of each document cluster; the printed map of the paper may give one class to two clusters."""
-    return getattr(model, "cluster_classes_", np.arange(len(model.classes_)))
+    return getattr(model, "cluster_classes_", np.arange(n_classes))
 
 
 def _leaning(table: np.ndarray) -> np.ndarray:

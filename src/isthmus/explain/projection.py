@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
+import scipy.sparse as sp
 
 from isthmus._validation import check_rows
-from isthmus.classify.projection.classifier import TermProjectionClassifier
-from isthmus.explain.terms import text_row
-from isthmus.features.term_chi2 import as_counts
-from isthmus.papers.projection import LiteralTermProjection
-from isthmus.pipeline import TransferPipeline
+from isthmus.choose.model import Member
+from isthmus.classify.rules import ProjectionRule
+from isthmus.explain.terms import term_names, text_row
+from isthmus.features.blocks import as_counts
+
+if TYPE_CHECKING:  # the rule of a saved result needs no estimator
+    from isthmus.classify.projection.classifier import TermProjectionClassifier
+    from isthmus.papers.projection import LiteralTermProjection
 
 INTERCEPT = "(class as such)"
 _COLUMNS = ("class", "term", "contribution", "count", "term_class")
@@ -48,7 +54,23 @@ def explain_projection(model: TermProjectionClassifier | LiteralTermProjection, 
     [('blue', 'sky', 10.0)]
     """
     counts = as_counts(check_rows(model, row, kind="counts"))
-    rule, classes = model.prediction_rule(), model.classes_.tolist()
+    return term_rows(model.prediction_rule(), model.classes_.tolist(), counts, names)
+
+
+def term_rows(rule: ProjectionRule, classes: list, counts: sp.csr_matrix, names=None) -> list[dict]:
+    """Return the rows of :func:`explain_projection`.
+
+    Parameters
+    ----------
+    rule : ProjectionRule
+    classes : list
+    counts : csr_matrix of shape (1, n_terms)
+    names : sequence of str, optional
+
+    Returns
+    -------
+    list of dict
+    """
     known = (rule.term_class[counts.indices] >= 0) & (counts.data > 0)
     terms, count = counts.indices[known], counts.data[known]
     goes_to, amount = rule.term_class[terms], count * rule.weight[terms]
@@ -67,17 +89,18 @@ def explain_projection(model: TermProjectionClassifier | LiteralTermProjection, 
     return [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
 
 
-def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+def document_terms(member: Member, text: str) -> list[dict]:
     """Return the rows of :func:`explain_projection` for a text.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
+        With a ``ProjectionRule``.
     text : str
 
     Returns
     -------
     list of dict
     """
-    return explain_projection(pipeline.steps[-1][1], *text_row(pipeline, text))
+    counts = as_counts(text_row(member, text))
+    return term_rows(member.rule, member.classes_.tolist(), counts, term_names(member))

@@ -12,11 +12,12 @@ from collections import Counter
 
 import numpy as np
 
+from isthmus.choose.model import Member
+from isthmus.classify.rules import StringRule
 from isthmus.exceptions import UsageError
-from isthmus.explain.terms import MARKS, contribution_rows, left_out_terms
+from isthmus.explain.terms import MARKS, contribution_rows
 from isthmus.features.gram import inverse_roots, shared_values
 from isthmus.features.strings import StringKernel
-from isthmus.pipeline import TransferPipeline
 
 
 def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.ndarray]:
@@ -24,7 +25,7 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
 
     Parameters
     ----------
-    model : TransductiveKernelClassifier
+    model : TransductiveKernelClassifier, LiteralStringKernels or StringRule
         Fitted on texts with a string kernel.
     text : str
 
@@ -43,10 +44,11 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     >>> sorted(table)
     ['staf', 'taff']
     """
-    kernel, rule = _kernel_of(model), model.prediction_rule()
+    rule = _rule_of(model)
+    kernel = _kernel_of(rule)
     names, own, counts = kernel.counts(text, rule.texts)
     values, size = shared_values(kernel.kind, own, counts.astype(float))
-    scale = inverse_roots(np.array([size]))[0] * inverse_roots(model._diagonal)
+    scale = inverse_roots(np.array([size]))[0] * inverse_roots(rule.diagonal)
     total = scale * np.asarray(values.sum(axis=1)).ravel()
     slope = np.ones(len(total))
     touched = total > 0
@@ -65,7 +67,7 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
 
     Parameters
     ----------
-    model : TransductiveKernelClassifier or LiteralStringKernels
+    model : TransductiveKernelClassifier, LiteralStringKernels or StringRule
         Fitted.
     text : str
 
@@ -74,10 +76,11 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
     list of tuple
         Word and its contributions by class, in the order of the text.
     """
-    kernel = _kernel_of(model)
+    rule = _rule_of(model)
+    kernel = _kernel_of(rule)
     shown = kernel.prepare(text)
-    table, _ = ngram_contributions(model, text)
-    n_classes = len(model.classes_)
+    table, _ = ngram_contributions(rule, text)
+    n_classes = rule.weights.shape[1]
     by_character = np.zeros((len(shown), n_classes))
     lengths = range(kernel.ngram_range[0], kernel.ngram_range[1] + 1)
     places = [slice(i, i + length) for length in lengths for i in range(len(shown) - length + 1)]
@@ -93,29 +96,26 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
     return words
 
 
-def document_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+def document_terms(member: Member, text: str) -> list[dict]:
     """Return rows of class, term (a word of the text) and contribution; a word that occurs twice is summed.
 
-    Words are named without the marks around them. If the kernel is not a string kernel, words are left out instead.
+    Words are named without the marks around them.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
+        With a ``StringRule``.
     text : str
 
     Returns
     -------
     list of dict
     """
-    model = pipeline.steps[-1][1]
-    if model.prediction_rule() is None:
-        return left_out_terms(pipeline, text)
     total: dict[str, np.ndarray] = {}
-    for word, values in word_contributions(model, text):
+    for word, values in word_contributions(member.rule, text):
         name = word.strip(MARKS) or word
         total[name] = total.get(name, 0.0) + values
-    return contribution_rows(model.classes_, list(total), list(total.values()))
+    return contribution_rows(member.classes_, list(total), list(total.values()))
 
 
 def nearest_documents(model, text: str, source_texts: list[str], source_labels, *, top: int = 5) -> list[dict]:
@@ -123,7 +123,7 @@ def nearest_documents(model, text: str, source_texts: list[str], source_labels, 
 
     Parameters
     ----------
-    model : TransductiveKernelClassifier or LiteralStringKernels
+    model : TransductiveKernelClassifier, LiteralStringKernels or StringRule
         Fitted.
     text : str
     source_texts : list of str
@@ -135,7 +135,7 @@ def nearest_documents(model, text: str, source_texts: list[str], source_labels, 
     -------
     list of dict
     """
-    similarity = _kernel_of(model).cross([text], list(source_texts), normalize=True)[0]
+    similarity = _kernel_of(_rule_of(model)).cross([text], list(source_texts), normalize=True)[0]
     order = np.argsort(-similarity, kind="stable")[:top]
     return [
         {
@@ -148,11 +148,16 @@ def nearest_documents(model, text: str, source_texts: list[str], source_labels, 
     ]
 
 
-def _kernel_of(model) -> StringKernel:
-    rule = model.prediction_rule()
-    if rule is None:
+def _rule_of(model) -> StringRule:
+    """Return the rule of a fitted estimator, or the rule that was given."""
+    rule = model if isinstance(model, StringRule) else model.prediction_rule()
+    if not isinstance(rule, StringRule):
         raise UsageError(
             "n-grams explain a label only if the kernel is a string kernel; this model has another kernel.",
             code="bad-parameter",
         )
+    return rule
+
+
+def _kernel_of(rule: StringRule) -> StringKernel:
     return StringKernel(rule.kind, rule.lengths, lowercase=rule.lowercase, squeeze=rule.squeeze, n_jobs=rule.n_jobs)

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.base import row_blocks
-from isthmus.classify.source_only import log_probability
+from isthmus._math.rows import row_blocks, softmax
+from isthmus.choose.model import Member
+from isthmus.classify.rules import log_of
 from isthmus.features.languages import UNSPACED, guess_language
-from isthmus.pipeline import TransferPipeline
+from isthmus.features.term_rows import TermRows, UnitRows
 
 MARKS = ".,;:!?…\"'()[]{}<>*_-–—"
 BLOCK = 256  # variants of a document that are scored together
@@ -37,102 +38,113 @@ def contribution_rows(classes: np.ndarray, terms: Any, contributions: Any) -> li
     ]
 
 
-def text_row(pipeline: TransferPipeline, text: str) -> tuple[sp.csr_matrix, Any]:
-    """Return the row that the method at the end of a pipeline reads, and the names of all columns.
+def text_row(member: Member, text: str) -> sp.csr_matrix:
+    """Return the row that the rule of a member reads.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
     text : str
 
     Returns
     -------
-    row : csr_matrix of shape (1, n_columns)
-    names : ndarray of str of shape (n_columns,)
+    csr_matrix of shape (1, n_columns)
     """
-    return sp.csr_matrix(pipeline[:-1].transform([text])), pipeline[:-1].get_feature_names_out()
+    return sp.csr_matrix(member.rows([text]))
+
+
+def term_names(member: Member) -> Any:
+    """Return the term of each column.
+
+    Parameters
+    ----------
+    member : Member
+
+    Returns
+    -------
+    ndarray of str of shape (n_columns,), or None
+        None if columns are not terms of the text, for example after a reduction of dimensions, and if the rule reads
+        texts.
+    """
+    names: Any = None
+    for place, step in enumerate(member.steps):
+        transformer = getattr(step, "transformer", None)
+        if isinstance(step, TermRows):
+            names = step.names
+        elif transformer is not None:
+            if not place and not (hasattr(transformer, "analyze") or hasattr(transformer, "build_analyzer")):
+                return None
+            try:
+                found = transformer.get_feature_names_out(*([names] if place else []))
+            except AttributeError:  # a step that has no names for its columns
+                return None
+            names = found if not place or set(found) <= set(names) else None
+        elif not isinstance(step, UnitRows):
+            return None
+        if names is None:
+            return None
+    return names
 
 
 # -- Linear classifiers: a score is a sum over terms
 
 
-def class_weights(estimator: Any) -> np.ndarray | None:
-    """Return one weight per class and column; None for a classifier without such weights.
+def linear_terms(member: Member, text: str) -> list[dict]:
+    """Return rows by the weights of a linear classifier.
 
-    For two classes a linear model's single row is split into −w/2 and +w/2. Naive Bayes weights are centred over the
-    classes: only differences between classes decide.
-
-    Parameters
-    ----------
-    estimator : fitted classifier
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_columns), or None
-    """
-    if hasattr(estimator, "feature_log_prob_"):
-        weights = estimator.feature_log_prob_
-        return weights - weights.mean(axis=0, keepdims=True)
-    if hasattr(estimator, "coef_") and not hasattr(estimator, "dual_coef_"):  # a kernel machine has pairs of classes
-        weights = np.asarray(estimator.coef_)
-        return np.vstack([-weights / 2, weights / 2]) if len(weights) == 1 else weights
-    return None
-
-
-def linear_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
-    """Return rows by the weights of a linear classifier; for any other, terms are left out in turn.
+    For two classes the model's single row of weights is split into −w/2 and +w/2. Naive Bayes weights are centred over
+    the classes: only differences between classes decide.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
+        With a ``LinearRule``.
     text : str
 
     Returns
     -------
     list of dict
     """
-    model = pipeline.steps[-1][1]
-    weights = class_weights(model.estimator_)
-    if weights is None:
-        return left_out_terms(pipeline, text)
-    row, names = text_row(pipeline, text)
-    return contribution_rows(model.classes_, names[row.indices], (weights[:, row.indices] * row.data).T)
+    weights = member.rule.coef
+    if member.rule.link == "bayes":
+        weights = weights - weights.mean(axis=0, keepdims=True)
+    elif len(weights) == 1:
+        weights = np.vstack([-weights / 2, weights / 2])
+    row, names = text_row(member, text), term_names(member)
+    return contribution_rows(member.classes_, names[row.indices], (weights[:, row.indices] * row.data).T)
 
 
 # -- Dual supervision: a document and its words are neighbours in the graph
 
 
-def dual_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+def dual_terms(member: Member, text: str) -> list[dict]:
     """Return rows of class, term, contribution and ``labelled`` (by a person; else the method learned the score).
 
     The contribution is the weight of the edge times the word's score for the class, less its mean over the classes.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
+        With a ``DualRule`` or ``GaussianDualRule``.
     text : str
 
     Returns
     -------
     list of dict
     """
-    model, row = pipeline.steps[-1][1], text_row(pipeline, text)[0]
-    scores = model.word_scores_
-    scores = scores[row.indices]
+    rule, row = member.rule, text_row(member, text)
+    scores = rule.word_scores[row.indices]
     shares = row.data[:, None] / max(float(row.data.sum()), 1e-300)
     contributions = shares * (scores - scores.mean(axis=1, keepdims=True))
-    rows = contribution_rows(model.classes_, model.word_names_[row.indices], contributions)
-    labelled = np.isin(row.indices, model.labelled_words_).tolist()
-    return [{**found, "labelled": known} for found, known in zip(rows, labelled * len(model.classes_), strict=True)]
+    rows = contribution_rows(member.classes_, term_names(member)[row.indices], contributions)
+    labelled = np.isin(row.indices, rule.labelled_words).tolist()
+    return [{**found, "labelled": known} for found, known in zip(rows, labelled * len(member.classes_), strict=True)]
 
 
 # -- Any method: a contribution is the change of the log-probability when the term is left out
 
 
-def left_out_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
+def left_out_terms(member: Member, text: str) -> list[dict]:
     """Return rows by log-probability with the term minus log-probability without it.
 
     A method that reads texts has words left out instead of columns. The rows need not add up: words with the same
@@ -140,17 +152,16 @@ def left_out_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
     text : str
 
     Returns
     -------
     list of dict
     """
-    row = None if len(pipeline.steps) == 1 else pipeline[:-1].transform([text])
+    row = member.rows([text]) if member.steps else None
     if not sp.issparse(row):
-        return left_out_words(pipeline, text)
+        return left_out_words(member, text)
     row = sp.csr_matrix(row)
     row.eliminate_zeros()
 
@@ -160,16 +171,15 @@ def left_out_terms(pipeline: TransferPipeline, text: str) -> list[dict]:
         rows.eliminate_zeros()
         return rows
 
-    return _losses(pipeline.steps[-1][1], pipeline[:-1].get_feature_names_out()[row.indices], row, without)
+    return _losses(member, member.rule.scores, term_names(member)[row.indices], row, without)
 
 
-def left_out_words(pipeline: TransferPipeline, text: str) -> list[dict]:
+def left_out_words(member: Member, text: str) -> list[dict]:
     """Return the same by words of the text, or by characters in scripts without blanks.
 
     Parameters
     ----------
-    pipeline : TransferPipeline
-        Fitted.
+    member : Member
     text : str
 
     Returns
@@ -187,13 +197,18 @@ def left_out_words(pipeline: TransferPipeline, text: str) -> list[dict]:
             glue.join(part for part, word in zip(parts, words, strict=True) if word != names[place]) for place in places
         ]
 
-    return _losses(pipeline, names, [text], without)
+    def scores(texts: list[str]) -> np.ndarray:
+        return member.rule.scores(member.rows(texts))
+
+    return _losses(member, scores, names, [text], without)
 
 
-def _losses(model: Any, names: Any, whole: Any, without: Callable[[range], Any]) -> list[dict]:
+def _losses(
+    member: Member, scores: Callable[[Any], np.ndarray], names: Any, whole: Any, without: Callable[[range], Any]
+) -> list[dict]:
     if not len(names):
         return []
-    scores = log_probability(model, whole)
+    logs = log_of(softmax(scores(whole)))
     blocks = [range(part.start, part.stop) for part in row_blocks(len(names), BLOCK)]
-    losses = np.vstack([scores - log_probability(model, without(places)) for places in blocks])
-    return contribution_rows(model.classes_, names, losses)
+    losses = np.vstack([logs - log_of(softmax(scores(without(places)))) for places in blocks])
+    return contribution_rows(member.classes_, names, losses)

@@ -7,7 +7,7 @@ from typing import Any
 _PUBLIC = {
     "LatentSemantics": "isthmus.features.latent",
     "TermProjection": "isthmus.features.projection",
-    "TextEmbedder": "isthmus.features.embeddings",
+    "TextEmbedder": "isthmus.features.embedder",
     "TextVectorizer": "isthmus.features.vectorizer",
     "chi2": "isthmus.features.term_chi2",
     "embed_texts": "isthmus.features.embeddings",

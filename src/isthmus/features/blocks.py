@@ -11,16 +11,39 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.features.term_chi2 import TermStatistics, count_terms
 from isthmus.features.weights import smooth_idf, weigh_tfidf
+
+if TYPE_CHECKING:
+    from isthmus.features.term_chi2 import TermStatistics
 
 BINS = 1 << 16  # steps in which margins and confidences between 0 and 1 are counted
 _PER_COLUMN, _FEWEST = 4, 2_000_000  # entries that wait to be counted
+
+
+def as_counts(X: Any) -> sp.csr_matrix:
+    """CSR without repeated entries; the input's own arrays when it is so already."""
+    if not sp.issparse(X):
+        return sp.csr_matrix(np.asarray(X))
+    X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)  # a new one would look anew for repeated entries
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
+def project_rows(X: Any, term_class: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
+    """Return Σ tf(t, d) · weight(t) over the terms of each class, an array of rows × classes.
+
+    ``term_class`` is -1 for the terms of no class.
+    """
+    kept = term_class >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])
+    return (as_counts(X) @ sp.csr_matrix((weight[kept], term_class[kept], ends), (len(kept), n_classes))).toarray()
 
 
 @dataclass
@@ -222,6 +245,8 @@ class ClassCounts:
         """Return the statistics of all rows."""
         if self.counted is not None and not self.rows:
             return self.counted
+        from isthmus.features.term_chi2 import count_terms  # compiled; only fits need it
+
         rows = sp.vstack([sp.csr_matrix((0, self.n_columns)), *self.rows], format="csr", dtype=np.float64)
         own = count_terms(rows, np.concatenate([np.zeros(0, np.int32), *self.codes]), self.n_classes)
         return own if self.counted is None else self.counted + own

@@ -30,23 +30,17 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.utils.validation import check_is_fitted
 
+from isthmus._math.rows import row_blocks
 from isthmus._progress import progress
 from isthmus._utils import import_optional
 from isthmus._validation import check_texts
-from isthmus.base import check_parameters, row_blocks
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
-from isthmus.features.counting import shared, texts_key
 from isthmus.features.encoder_models import ENCODERS, cache_folder, find_encoder
 from isthmus.features.onnx_encoder import OnnxEncoder, hash_files, read_encoder
 from isthmus.features.static_vectors import (
     STATIC,
     StaticEmbedder,
-    StaticRows,
-    check_fingerprint,
     find_static,
     need_static,
     package_file,
@@ -113,14 +107,14 @@ class FunctionEmbedder:
         return check_vectors(self.function(texts), len(texts))
 
 
+@dataclass(eq=False)
 class VectorTable:
     """Vectors that the caller has for certain texts."""
 
-    name = "given"
-    fingerprint = ""
-
-    def __init__(self, keys: list[str], vectors: np.ndarray):
-        self.keys, self.vectors = keys, vectors
+    keys: list[str]
+    vectors: np.ndarray
+    name: ClassVar[str] = "given"
+    fingerprint: ClassVar[str] = ""
 
     @classmethod
     def of(cls, texts: Sequence[str], vectors: Any) -> VectorTable:
@@ -365,94 +359,3 @@ def embed_texts(texts: Sequence[str], model: Any = STATIC) -> np.ndarray:
     """
     texts = check_texts(texts)
     return resolve_embedder(model)(texts)
-
-
-class TextEmbedder(TransformerMixin, BaseEstimator):
-    """Raw texts → one vector each, by a model trained elsewhere; nothing is learned from the texts.
-
-    Parameters
-    ----------
-    model : str, path, callable or VectorTable, default="static"
-        "static" (extra ``embed``), "minilm" (extra ``onnx`` or ``sentences``), "use" (extra ``multilingual``), the
-        folder or name of an encoder in ONNX format or of a model of sentence-transformers or model2vec, or a function
-        from a list of texts to an array.
-
-    Attributes
-    ----------
-    fingerprint_ : str
-        Of the model that was used; a saved pipeline refuses to go on with another.
-    n_components_ : int
-        Numbers per text.
-
-    See Also
-    --------
-    isthmus.features.LatentSemantics : vectors from the collections at hand, without any model.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from isthmus.features import TextEmbedder
-    >>> TextEmbedder(lambda texts: np.array([[len(text)] for text in texts])).fit_transform(["a", "ab"]).tolist()
-    [[1.0], [2.0]]
-    """
-
-    _parameter_constraints: ClassVar[dict[str, list]] = {
-        "model": [str, os.PathLike, callable],
-    }
-
-    def __init__(
-        self,
-        model: Any = STATIC,
-    ):
-        self.model = model
-
-    @classmethod
-    def of(cls, embedder: Embedder) -> TextEmbedder:
-        """For a model that is resolved already; a model with a name is kept by its name."""
-        if isinstance(embedder, FunctionEmbedder):
-            return cls(embedder.function)
-        return cls(embedder if isinstance(embedder, VectorTable) else embedder.name)
-
-    def fit(self, X, y=None):
-        """Find the model."""
-        self.fit_transform(X)
-        return self
-
-    def fit_transform(self, X, y=None):
-        """Find the model and give the vectors."""
-        check_parameters(self)
-        texts = check_texts(X)
-        embedder = resolve_embedder(self.model)
-        vectors = shared(("vectors", id(self.model), embedder.name, texts_key(texts)), lambda: embedder(texts))
-        self.fingerprint_ = embedder.fingerprint
-        self.n_components_ = vectors.shape[1]
-        return vectors
-
-    def transform(self, X):
-        """Vectors of new texts."""
-        check_is_fitted(self)
-        embedder = check_fingerprint(resolve_embedder(self.model), self.fingerprint_)
-        return embedder(check_texts(X))
-
-    def row_step(self) -> StaticRows | None:
-        """Return the step that makes vectors of new texts with the packaged vectors; None for other models."""
-        return StaticRows(self.fingerprint_) if self.model == STATIC else None
-
-    def __sklearn_tags__(self):
-        """Return the tags of an estimator that reads strings."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.string = True
-        return tags
-
-
-# -- Cosines of vectors as a kernel
-
-
-@dataclass(frozen=True)
-class CosineKernel:
-    """Cosines of the rows of one or two matrices, for ``TransductiveKernelClassifier(kernel=CosineKernel())``."""
-
-    def __call__(self, rows_a: Any, rows_b: Any = None) -> np.ndarray:
-        """Return the cosines of all rows of two matrices, or of one matrix with itself."""
-        return cosine_similarity(rows_a, rows_b)

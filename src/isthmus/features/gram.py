@@ -15,7 +15,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus._utils import n_threads
-from isthmus.features import gram_kernels as kernels
 
 KINDS = ("presence", "intersection", "spectrum")
 DENSE_SHARE = 0.05  # lists with at least this share of the sequences go to the bit matrix (docs/measured/strings.md)
@@ -133,6 +132,8 @@ class _Index:
 
 def _build_index(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int, kind: str, split: int) -> _Index:
     """Sort the positions, list the documents of every n-gram, and note for each document which lists have it."""
+    from isthmus.features import gram_kernels as kernels
+
     n = len(offsets) - 1
     docs, pos, lcp, fit = _sort_positions(codes, offsets, lo, hi)
     most = len(docs) * (hi - lo + 1)  # an upper bound; pages that stay unused are never touched
@@ -160,6 +161,8 @@ def _build_index(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int, kind:
 
 def _sort_positions(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int) -> tuple[np.ndarray, ...]:
     """Return the positions in the order of their n-grams: documents, positions, shared and remaining symbols."""
+    from isthmus.features import gram_kernels as kernels
+
     ranks, bits = rank_symbols(codes)
     bits = max(bits, 1)
     offsets = np.asarray(offsets, np.int64)
@@ -185,6 +188,8 @@ def _sort_positions(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int) ->
 
 def _merge(lists, starts, weights, firsts, dense_from) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Return the lists in the order of their first positions, without dense ones and with equal neighbours merged."""
+    from isthmus.features import gram_kernels as kernels
+
     n_lists = len(firsts)
     key, order = firsts.astype(np.uint64), np.arange(n_lists, dtype=np.uint32)
     spare_key, spare_order = np.empty_like(key), np.empty_like(order)
@@ -197,6 +202,40 @@ def _merge(lists, starts, weights, firsts, dense_from) -> tuple[np.ndarray, np.n
 
 
 # -- The n-grams that one text shares with others
+
+
+def compare_few(
+    codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int, kind: str, split: int, diagonal: np.ndarray
+) -> np.ndarray:
+    """Return the normalised kernel of a few texts with many, without compiled code.
+
+    The kernel consists of whole numbers, so it equals that of :func:`ngram_gram`. Loading the compiled code takes
+    longer than comparing a single text.
+
+    Parameters
+    ----------
+    codes, offsets : ndarray of int
+        Symbols of all texts, the many first, and where each text begins; the last entry is the end.
+    lo, hi : int
+        Shortest and longest n-gram.
+    kind : str
+        One of ``KINDS``.
+    split : int
+        Number of the many texts.
+    diagonal : ndarray of shape (split,)
+        Raw kernel of each of the many texts with itself.
+
+    Returns
+    -------
+    ndarray of shape (n_texts - split, split)
+    """
+    rows, sizes = np.zeros((len(offsets) - 1 - split, split)), np.zeros(len(offsets) - 1 - split)
+    for row, (start, end) in enumerate(zip(offsets[split:-1], offsets[split + 1 :], strict=True)):
+        many = codes[: offsets[split]], offsets[: split + 1]
+        _, own, counts = shared_ngrams(codes[start:end], *many, lo, hi)
+        values, sizes[row] = shared_values(kind, own, counts)
+        rows[row] = np.asarray(values.sum(axis=1)).ravel()
+    return normalize_kernel(rows, sizes, diagonal)
 
 
 _TABLE = 1 << 22  # largest number that is looked up in a table; larger ones are found by bisection

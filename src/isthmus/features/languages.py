@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from isthmus.exceptions import UsageError
@@ -308,9 +308,7 @@ def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
     (True, False, 0)
     """
     if language == "en":
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        words: Collection[str] = ENGLISH_STOP_WORDS
+        words: Collection[str] = _english_stop_words()
     elif language in UNSPACED or language == "ko" or not has_stop_words(language):
         words = ()  # characters in place of words, or no list
     else:
@@ -322,6 +320,12 @@ def stop_words(language: str, *, negations: bool = True) -> frozenset[str]:
     if negations:
         return frozenset(words)
     return frozenset(words) - NEGATIONS[language] if language in NEGATIONS else frozenset()
+
+
+@cache
+def _english_stop_words() -> frozenset[str]:
+    # The list of scikit-learn 1.6 (BSD), as a file: a saved result labels texts without importing scikit-learn.
+    return frozenset((Path(__file__).parent / "stop_words_en.txt").read_text(encoding="utf-8").split())
 
 
 def has_stop_words(language: str) -> bool:

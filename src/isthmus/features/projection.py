@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 from isthmus._validation import check_rows
 from isthmus.base import FROM_1, POSITIVE, SHARE, StrOptions, check_parameters, check_transfer_data
 from isthmus.exceptions import UsageError
+from isthmus.features.blocks import project_rows
 from isthmus.features.term_chi2 import (
     TermStatistics,
     TermSummary,
     count_terms,
     discriminability,
-    project_rows,
     summarise,
 )
 from isthmus.features.weights import smooth_idf

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib.util
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -69,15 +70,39 @@ class StaticEmbedder:
         return np.asarray(counts @ sums) / np.maximum(totals, 1.0)[:, None]
 
 
-@dataclass(frozen=True)
-class StaticRows:
-    """Static vectors of texts, by the very files that a model was fitted with."""
+@dataclass
+class VectorRows:
+    """Vectors of texts by the model with which a method was fitted.
 
+    Attributes
+    ----------
+    model : str, callable or VectorTable
+        As for :class:`isthmus.features.TextEmbedder`.
+    fingerprint : str
+        A model with another fingerprint is refused.
+    """
+
+    model: Any
     fingerprint: str
 
-    def __call__(self, texts: list[str]) -> np.ndarray:
-        """Return the vectors of texts; files other than those of the fit are refused."""
-        return check_fingerprint(need_static(), self.fingerprint)(list(texts))
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one vector per text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of shape (n_texts, n_dimensions)
+        """
+        if isinstance(self.model, str) and self.model == STATIC:
+            embedder: Any = need_static()
+        else:  # the other models are imported only by results that use them
+            from isthmus.features.embeddings import resolve_embedder
+
+            embedder = resolve_embedder(self.model)
+        return check_fingerprint(embedder, self.fingerprint)(list(texts))
 
 
 def check_fingerprint(embedder: Any, fingerprint: str) -> Any:

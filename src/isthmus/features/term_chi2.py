@@ -16,16 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.exceptions import DataError, UsageError
-from isthmus.features.term_chi2_kernels import (
-    add_pairs,
-    fill_buckets,
-    merge_pairs,
-    pair_starts,
-    pooled_ratios,
-    probability_ratios,
-    summarise_strata,
-    summarise_terms,
-)
+from isthmus.features.blocks import as_counts
 
 # log2 of the terms per bucket of the counting pass, at most 16: the tables of a bucket fit the second-level cache.
 BUCKET_BITS = 12
@@ -102,11 +93,13 @@ class TermStatistics:
         return running[self.starts[1:]] - running[self.starts[:-1]]
 
     def _merge(self, other: TermStatistics, combine: Callable[[Any, Any], Any]) -> TermStatistics:
+        from isthmus.features import term_chi2_kernels as kernels
+
         n_terms, n_classes = max(self.n_terms, other.n_terms), max(self.n_classes, other.n_classes)
         a, b = self.widened(n_terms, n_classes), other.widened(n_terms, n_classes)
         starts, n_most = np.zeros(n_terms + 1, dtype=np.int64), len(a.klass) + len(b.klass)
         pairs = np.empty(n_most, dtype=np.int32), np.empty(n_most), np.empty(n_most, dtype=np.int32)
-        merge_pairs(*a._pairs, *b._pairs, combine(0, 1), starts, *pairs)
+        kernels.merge_pairs(*a._pairs, *b._pairs, combine(0, 1), starts, *pairs)
         klass, occurrences, documents = (part[: starts[-1]].copy() for part in pairs)  # frees the memory of the others
         return TermStatistics(starts, klass, occurrences, documents, combine(a.class_documents, b.class_documents))
 
@@ -128,6 +121,8 @@ class TermSummary:
 
 def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
     """Statistics of one block of rows (CSR or dense) under their classes; rows of class -1 are left out."""
+    from isthmus.features import term_chi2_kernels as kernels
+
     X = as_counts(X)
     codes = np.ascontiguousarray(codes, dtype=np.int32)
     class_documents = np.bincount(codes[codes >= 0], minlength=n_classes).astype(np.float64)
@@ -137,33 +132,12 @@ def count_terms(X: Any, codes: np.ndarray, n_classes: int) -> TermStatistics:
     bounds = np.zeros((X.shape[1] >> BUCKET_BITS) + 2, dtype=np.int64)
     # numpy makes these arrays: the system gives them large memory pages, which the processor finds sooner.
     entries = np.empty(X.nnz, dtype=np.uint16), np.empty(X.nnz, np.min_scalar_type(n_classes)), np.empty(X.nnz)
-    fill_buckets(X.indptr, X.indices, X.data, codes, order, BUCKET_BITS, bounds, *entries)
-    pair_starts(bounds, BUCKET_BITS, *entries[:2], starts)
+    kernels.fill_buckets(X.indptr, X.indices, X.data, codes, order, BUCKET_BITS, bounds, *entries)
+    kernels.pair_starts(bounds, BUCKET_BITS, *entries[:2], starts)
     n_pairs = starts[-1]
     pairs = np.empty(n_pairs, dtype=np.int32), np.zeros(n_pairs), np.zeros(n_pairs, dtype=np.int32)
-    add_pairs(bounds, BUCKET_BITS, *entries, starts, *pairs)
+    kernels.add_pairs(bounds, BUCKET_BITS, *entries, starts, *pairs)
     return TermStatistics(starts, *pairs, class_documents)
-
-
-def as_counts(X: Any) -> sp.csr_matrix:
-    """CSR without repeated entries; the input's own arrays when it is so already."""
-    if not sp.issparse(X):
-        return sp.csr_matrix(np.asarray(X))
-    X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)  # a new one would look anew for repeated entries
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
-
-
-def project_rows(X: Any, term_class: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:
-    """Return Σ tf(t, d) · weight(t) over the terms of each class, an array of rows × classes.
-
-    ``term_class`` is -1 for the terms of no class.
-    """
-    kept = term_class >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])
-    return (as_counts(X) @ sp.csr_matrix((weight[kept], term_class[kept], ends), (len(kept), n_classes))).toarray()
 
 
 def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, level: str = "occurrences") -> TermSummary:
@@ -172,11 +146,13 @@ def summarise(stats: TermStatistics, other: TermStatistics | None = None, *, lev
     ``level`` is what the 2 × 2 table counts: occurrences (the paper's modified χ²) or documents (the traditional one,
     Eq. 1). With ``other``, documents of another domain, χ² is Mantel and Haenszel's, within each stratum.
     """
+    from isthmus.features import term_chi2_kernels as kernels
+
     joint, class_totals, everything = _level(stats, level)
     first = stats.starts, stats.klass, joint, class_totals, everything
     if other is None:
-        return TermSummary(*summarise_terms(*first, np.argsort(-class_totals, kind="stable")))
-    return TermSummary(*summarise_strata(*first, other.starts, other.klass, *_level(other, level)))
+        return TermSummary(*kernels.summarise_terms(*first, np.argsort(-class_totals, kind="stable")))
+    return TermSummary(*kernels.summarise_strata(*first, other.starts, other.klass, *_level(other, level)))
 
 
 def chi2_per_class(stats: TermStatistics, *, level: str = "occurrences") -> np.ndarray:
@@ -205,12 +181,14 @@ def discriminability(
     counts of the term, and twice that to both class sizes, so that a term of one class gets a finite ratio. With a
     second stratum the ratio is Mantel and Haenszel's.
     """
+    from isthmus.features import term_chi2_kernels as kernels
+
     klass = np.asarray(klass, dtype=np.int32)
     first = (stats.starts, stats.klass, stats.documents, stats.class_documents)
     if other is None:
-        return probability_ratios(*first, klass, float(smoothing))
+        return kernels.probability_ratios(*first, klass, float(smoothing))
     second = (other.starts, other.klass, other.documents, other.class_documents)
-    return pooled_ratios(*first, *second, klass, float(smoothing))
+    return kernels.pooled_ratios(*first, *second, klass, float(smoothing))
 
 
 def _level(stats: TermStatistics, level: str) -> tuple[np.ndarray, np.ndarray, float]:

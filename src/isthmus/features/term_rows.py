@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from isthmus._math.rows import row_blocks, unit_rows
 from isthmus.features.counting import Terms, Tokens, find_terms, mark_following, place_terms, read_tokens
 from isthmus.features.languages import negators
-from isthmus.features.ngrams import ngram_keys
+from isthmus.features.ngrams import key_names, ngram_keys
 from isthmus.features.tokens import WordAnalyzer, negate
 from isthmus.features.weights import weigh_tfidf
 
@@ -52,9 +52,20 @@ class TermRows:
     lowercase: bool
     lengths: tuple[int, int]  # of n-grams of characters
 
+    @property
+    def names(self) -> np.ndarray:
+        """The term of each column."""
+        return np.asarray(self.vocabulary.names if self.keys is None else key_names(self.keys), dtype=object)
+
     def __call__(self, texts: Sequence[str]) -> sp.csr_matrix:
         """Rows of new texts, which the caller must not change; unknown terms are left out."""
         return weigh_counts(self._count(texts), self.weighting, self.idf, sublinear=self.sublinear)
+
+    def analyze(self, text: str) -> list[str]:
+        """Return the terms of one text, also those outside the vocabulary."""
+        if self.keys is None:
+            return self.words(text)
+        return key_names(piece_keys([text], self.analyzer, self.lengths, lowercase=self.lowercase)[0]).tolist()
 
     def _count(self, texts: Sequence[str]) -> sp.csr_matrix:
         if self.keys is None:
@@ -183,6 +194,23 @@ class SideBySide:
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Return the columns of all chains next to each other."""
         return np.hstack([run_steps(part, texts) for part in self.parts])
+
+
+@dataclass(frozen=True)
+class FittedTransformer:
+    """A transformer of another package; a result with such a step cannot be saved."""
+
+    transformer: Any
+
+    def __call__(self, rows: Any) -> Any:
+        """Return the transformed rows."""
+        return self.transformer.transform(rows)
+
+
+def all_steps(steps: Sequence[Any]) -> list[Any]:
+    """Return the steps of a chain, and those of the chains within it."""
+    inner = [part for step in steps if isinstance(step, SideBySide) for part in step.parts]
+    return [*steps, *(step for part in inner for step in all_steps(part))]
 
 
 def run_steps(steps: Sequence[Any], texts: Any) -> Any:

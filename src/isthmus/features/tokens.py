@@ -262,8 +262,11 @@ def surface_forms(vectorizer: Any, texts: Sequence[str], *, whole: bool = True) 
 
     ``whole``: also stems that the vectoriser has met elsewhere than in these texts.
     """
-    words: Any = getattr(vectorizer, "_words", None)
-    if getattr(vectorizer, "analyzer_", None) != "words" or not (words.stem or words.subwords):
+    reader: Any = getattr(vectorizer, "term_rows", vectorizer)
+    if getattr(reader, "analyzer", None) != "words" or not hasattr(reader, "words"):
+        return {}
+    words = reader.words
+    if not (words.stem or words.subwords):
         return {}
     counts: dict[str, Counter] = {}
     for text in spread_sample(texts, _DOCUMENTS):

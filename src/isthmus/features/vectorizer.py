@@ -238,6 +238,10 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             lengths=tuple(self.ngram_range),
         )
 
+    def row_step(self) -> TermRows:
+        """Return the step that makes rows of new texts; see ``isthmus.features.term_rows``."""
+        return self.term_rows
+
     def get_feature_names_out(self, input_features=None):
         """Return the terms in column order."""
         check_is_fitted(self)
@@ -246,9 +250,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
     def analyze(self, text: str) -> list[str]:
         """Terms of one text, as the fitted vectoriser sees them (also those outside the vocabulary)."""
         check_is_fitted(self)
-        if self.analyzer_ == "words":
-            return self._words(text)
-        return key_names(self._ngram_keys([text])[0]).tolist()
+        return self.term_rows.analyze(text)
 
     def _choose_analyzer(self, texts: Sequence[str]):
         given = resolve_language(self.language)

@@ -1,27 +1,33 @@
 """Learn from answers of annotators: select questions, correct the labels, rename classes, and estimate the accuracy."""
 
-from isthmus.feedback.accounting import Expectation, Outlook, expect_accuracy, outlook
-from isthmus.feedback.answers import Answers
-from isthmus.feedback.asking import Question, ask_documents, ask_words
-from isthmus.feedback.correction import Correction, learn_correction
-from isthmus.feedback.labelling import Labelling, Learned
-from isthmus.feedback.self_training import WordModel, train_on_everything
-from isthmus.feedback.views import DocumentViews
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "Answers",
-    "Correction",
-    "DocumentViews",
-    "Expectation",
-    "Labelling",
-    "Learned",
-    "Outlook",
-    "Question",
-    "WordModel",
-    "ask_documents",
-    "ask_words",
-    "expect_accuracy",
-    "learn_correction",
-    "outlook",
-    "train_on_everything",
-]
+# Public name -> module. A module is imported on first use, so that a saved result labels a text without importing the
+# modules that learn.
+_PUBLIC = {
+    "Answers": "isthmus.feedback.answers",
+    "Correction": "isthmus.feedback.correction",
+    "DocumentViews": "isthmus.feedback.views",
+    "Expectation": "isthmus.feedback.accounting",
+    "Labelling": "isthmus.feedback.labelling",
+    "Learned": "isthmus.feedback.labelling",
+    "Outlook": "isthmus.feedback.accounting",
+    "Question": "isthmus.feedback.asking",
+    "WordModel": "isthmus.feedback.self_training",
+    "ask_documents": "isthmus.feedback.asking",
+    "ask_words": "isthmus.feedback.asking",
+    "expect_accuracy": "isthmus.feedback.accounting",
+    "learn_correction": "isthmus.feedback.correction",
+    "outlook": "isthmus.feedback.accounting",
+    "train_on_everything": "isthmus.feedback.self_training",
+}
+
+__all__ = sorted(_PUBLIC)
+
+
+def __getattr__(name: str) -> Any:
+    """Import and return a public name on first use."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

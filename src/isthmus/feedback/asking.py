@@ -363,15 +363,14 @@ def ask_about_words(labelling: Labelling, n: int = 20) -> dict[str, list]:
     dict of str to list
     """
     _check_count(n)
-    views = labelling.views
-    vectorizer = views.vectorizer_
-    rows = vectorizer.transform(labelling.texts)
+    reader = labelling.views.term_rows
+    rows = reader(labelling.texts)
     given = [*labelling.known_answers.words, *labelling.given_words]
-    known = {term for word in given for term in vectorizer.analyze(word)}
+    known = {term for word in given for term in reader.analyze(word)}
     # Known words are removed below, so that many more words are requested.
-    found = ask_words(rows, vectorizer.feature_names_, labelling.probabilities, n + len(known))
+    found = ask_words(rows, reader.names.tolist(), labelling.probabilities, n + len(known))
     found = [row for row in found if row["word"] not in known][:n]
-    forms = surface_forms(vectorizer, labelling.texts)
+    forms = surface_forms(reader, labelling.texts)
     return {
         "word": [forms.get(row["word"], row["word"]) for row in found],
         "label": [None] * len(found),

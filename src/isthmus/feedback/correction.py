@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 from isthmus._math.fitted import fitted
@@ -387,6 +386,8 @@ def fit_sharpness(scores: np.ndarray, codes: np.ndarray) -> float:
     float
     """
     at = np.arange(len(codes)), codes
+
+    from scipy.optimize import minimize_scalar  # imported here, because applying a correction does not need it
 
     def loss(log_power: float) -> float:
         logs = log_softmax(np.exp(log_power) * scores, axis=1)

@@ -13,8 +13,7 @@ from isthmus._math.confidence import AccuracyEstimate, review_reasons
 from isthmus._utils import plural
 from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.corpus.cells import cell_content
-from isthmus.features.embeddings import STATIC, TextEmbedder, VectorTable, has_static_vectors
-from isthmus.feedback.accounting import Outlook
+from isthmus.features.embeddings import STATIC, VectorTable, has_static_vectors
 from isthmus.feedback.answers import Answers
 from isthmus.feedback.model import renames_of, vector_steps, without_answers
 from isthmus.feedback.views import DocumentViews
@@ -65,6 +64,8 @@ class Learned:
 
     def __str__(self) -> str:
         """Return the changes as lines of text."""
+        from isthmus.feedback.accounting import Outlook
+
         parts = (
             (self.taken_back, "answer", "taken back"),
             (self.words_taken_back, "word", "taken back"),
@@ -216,23 +217,23 @@ class Labelling:
             return answers.views
         wanted = ("analyzer", "min_df", "language", "random_state")
         settings = {name: self.settings[name] for name in wanted if name in self.settings}
-        views = DocumentViews(**settings, embedder=self.find_embedder())
-        return views.fit(self.source_texts, self.source_labels.tolist(), self.texts)
+        collections = self.source_texts, self.source_labels.tolist(), self.texts
+        return DocumentViews.fit(*collections, embed=self.find_embedder(), **settings)
 
-    def find_embedder(self) -> TextEmbedder | None:
+    def find_embedder(self) -> Any:
         """Return the model that computes vectors of texts: that of a method, the given vectors, or the packaged model.
 
         Returns
         -------
-        TextEmbedder or None
+        str, callable or VectorTable, or None
+            As for :class:`isthmus.features.TextEmbedder`.
         """
         steps = vector_steps(self.model)
         if steps:
-            return TextEmbedder(steps[0].model)
+            return steps[0].model
         if self.given_vectors is not None:
-            return TextEmbedder(self.given_vectors)
-        static = self.settings.get("vectors") == STATIC and has_static_vectors()
-        return TextEmbedder(STATIC) if static else None
+            return self.given_vectors
+        return STATIC if self.settings.get("vectors") == STATIC and has_static_vectors() else None
 
     def voters(self) -> dict[str, np.ndarray]:
         """Return the probabilities by each method.

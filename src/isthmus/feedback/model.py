@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from isthmus._math.confidence import sharpen
 from isthmus._math.fitted import fitted
-from isthmus._math.rows import rows_are_empty, softmax, unknown_texts
+from isthmus._math.rows import softmax, unknown_texts
 from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Answers, Rename
 from isthmus.exceptions import UsageError
-from isthmus.features.embeddings import TextEmbedder, VectorTable
+from isthmus.features.embeddings import VectorTable
+from isthmus.features.static_vectors import VectorRows
 from isthmus.feedback.views import FLOOR
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
@@ -84,7 +84,7 @@ def renames_of(model: LabelModel) -> dict:
     return names
 
 
-def vector_steps(model: Any) -> list[TextEmbedder]:
+def vector_steps(model: Any) -> list[VectorRows]:
     """Return the steps that compute vectors of texts: the one that answers use, and those of the methods.
 
     Parameters
@@ -93,12 +93,12 @@ def vector_steps(model: Any) -> list[TextEmbedder]:
 
     Returns
     -------
-    list of TextEmbedder
+    list of VectorRows
     """
     answers = model.stage(Answers)
     own = [] if answers is None or answers.views.embedder is None else [answers.views.embedder]
-    steps = [step for pipeline in model.voters.values() for _, step in getattr(pipeline, "steps", ())]
-    return [*own, *(step for step in steps if isinstance(step, TextEmbedder))]
+    steps = [step for member in model.voters.values() for step in member.steps]
+    return [*own, *(step for step in steps if isinstance(step, VectorRows))]
 
 
 def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
@@ -136,26 +136,9 @@ def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
     -------
     ndarray of bool, shape (n_texts,)
     """
-    # Pipelines that read raw texts know every word, so they come first and leave few texts to the others.
-    pipelines = sorted(model.voters.values(), key=lambda pipeline: len(pipeline.steps) > 1)
-    return unknown_texts([partial(lacks_terms, pipeline) for pipeline in pipelines], texts)
-
-
-def lacks_terms(pipeline: Any, texts: Sequence[str]) -> np.ndarray:
-    """Return, for each text, whether one pipeline finds no known term in it.
-
-    Parameters
-    ----------
-    pipeline : TransferPipeline
-    texts : sequence of str
-
-    Returns
-    -------
-    ndarray of bool, shape (n_texts,)
-    """
-    if len(pipeline.steps) == 1:  # reads raw texts
-        return np.array([not text.strip() for text in texts], dtype=bool)
-    return rows_are_empty(pipeline[:-1].transform(texts))
+    # Methods that read raw texts know every word, so they come first and leave few texts to the others.
+    members = sorted(model.voters.values(), key=lambda member: bool(member.steps))
+    return unknown_texts([member.lacks_terms for member in members], texts)
 
 
 def confidence_power(model: LabelModel, settings: Mapping[str, Any]) -> float:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import brentq
 from scipy.special import softmax
 
 from isthmus._math.fitted import fitted
@@ -122,6 +121,8 @@ def _match_confidence(scores: np.ndarray, confidence: float) -> float:
 
     def gap(log_power: float) -> float:
         return float(softmax(np.exp(log_power) * scores, axis=1).max(axis=1).mean()) - confidence
+
+    from scipy.optimize import brentq  # imported here, because applying the model does not need it
 
     low, high = np.log(_POWERS)
     if gap(low) >= 0:

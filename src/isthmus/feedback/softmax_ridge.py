@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import minimize
 from scipy.special import log_softmax
 
 MOST_EXACT = 1_000  # rows; with fewer, the problem is reduced to as many unknowns as rows
@@ -91,6 +90,8 @@ def _minimise(
         return np.zeros(shape)
     # A row whose targets sum to w counts as w documents.
     weight = targets.sum(axis=1, keepdims=True)
+
+    from scipy.optimize import minimize  # imported here, because applying a model does not need it
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         coef = flat.reshape(shape)

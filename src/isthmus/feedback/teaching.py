@@ -343,7 +343,7 @@ def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, 
     n_words = 0 if extra is None else len(extra[1])
     answered = np.isin(np.arange(len(vote)), places)
     word_model = train_on_everything(
-        views.source_words_, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
+        views.source_words, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
     )
     at_random = known.at_random[order]
     stage = AnswersStage(views, correction, word_model)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.linear_model import LogisticRegression
-from sklearn.preprocessing import normalize
 
 from isthmus._math.fitted import fitted
-from isthmus.base import softmax
-from isthmus.features.embeddings import TextEmbedder
-from isthmus.features.latent import LatentSemantics
+from isthmus._math.rows import softmax, unit_rows
+from isthmus.features.static_vectors import VectorRows
+from isthmus.features.term_rows import TermRows
 from isthmus.features.tokens import readable, surface_forms
-from isthmus.features.vectorizer import TextVectorizer
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 VIEWS = fitted("answer_views")
@@ -26,41 +25,51 @@ FLOOR = 1e-3  # probability; no method can veto a class by excluding it
 _READ: WeakKeyDictionary[DocumentViews, tuple[Sequence[str], sp.csr_matrix, np.ndarray]] = WeakKeyDictionary()
 
 
+@dataclass(eq=False)
 class DocumentViews:
     """Convert texts and the opinions of fitted methods to the rows from which a correction learns.
 
     The views are adjacent columns, each scaled by its prior variance: log-odds of every voting method and of simple
     classifiers trained on the source (one per view); meaning (latent semantic analysis of both sides, by which an
     answer affects documents without a common word); vectors of a pretrained model (only with ``embedder``), relative to
-    the mean of their side; words (tf-idf); a constant, which shifts the class proportions. ``classes_`` are those of
-    the source.
+    the mean of their side; words (tf-idf); a constant, which shifts the class proportions.
 
-    Parameters
+    Attributes
     ----------
-    analyzer, min_df, language
-        See :class:`isthmus.features.TextVectorizer`.
-    random_state : int or None
-    embedder : TextEmbedder, optional
+    term_rows : TermRows
+        Computes tf-idf rows of words.
+    components : ndarray of shape (n_directions, n_words)
+        Directions of meaning.
+    plain : list of tuple of ndarray
+        Coefficients and intercepts of the simple classifiers.
+    source_words : CSR matrix of shape (n_labelled, n_words)
+        Rows of the labelled source documents.
+    vector_mean : ndarray of shape (n_dimensions,)
+        Mean of the target's vectors; empty without vectors.
+    embedder : VectorRows or None
     """
 
-    word_scale = np.sqrt(VIEWS["words"])  # factor of the word columns in the rows of the correction
+    term_rows: TermRows
+    components: np.ndarray
+    plain: list[tuple[np.ndarray, np.ndarray]]
+    source_words: sp.csr_matrix
+    vector_mean: np.ndarray
+    embedder: VectorRows | None
+    word_scale: ClassVar[float] = np.sqrt(VIEWS["words"])  # factor of the word columns in the rows of the correction
 
-    def __init__(
-        self,
+    @classmethod
+    def fit(
+        cls,
+        source_texts: Sequence[str],
+        source_labels: Sequence,
+        target_texts: Sequence[str],
         *,
         analyzer: str = "auto",
         min_df: int | str = "auto",
         language: str = "auto",
         random_state: int | None = 0,
-        embedder: TextEmbedder | None = None,
-    ):
-        self.analyzer = analyzer
-        self.min_df = min_df
-        self.language = language
-        self.random_state = random_state
-        self.embedder = embedder
-
-    def fit(self, source_texts: Sequence[str], source_labels: Sequence, target_texts: Sequence[str]) -> DocumentViews:
+        embed: Any = None,
+    ) -> DocumentViews:
         """Fit the views on both collections.
 
         Parameters
@@ -69,37 +78,53 @@ class DocumentViews:
         source_labels : sequence
             None for an unlabelled text, which affects only vocabulary and meaning.
         target_texts : sequence of str
+        analyzer, min_df, language
+            See :class:`isthmus.features.TextVectorizer`.
+        random_state : int or None
+        embed : str, callable or VectorTable, optional
+            See :class:`isthmus.features.TextEmbedder`.
 
         Returns
         -------
         DocumentViews
         """
-        texts = [*source_texts, *target_texts]
-        self.vectorizer_ = TextVectorizer(
-            analyzer=self.analyzer, min_df=self.min_df, language=self.language, weighting="tfidf", sublinear=True
+        # Imported here, because a saved result that has learned from answers does not fit views again.
+        from sklearn.linear_model import LogisticRegression
+
+        from isthmus.features.embedder import TextEmbedder
+        from isthmus.features.latent import LatentSemantics
+        from isthmus.features.vectorizer import TextVectorizer
+
+        texts, n_source = [*source_texts, *target_texts], len(source_texts)
+        vectorizer = TextVectorizer(
+            analyzer=analyzer, min_df=min_df, language=language, weighting="tfidf", sublinear=True
         )
-        words = self.vectorizer_.fit_transform(texts)
-        self.components_ = np.zeros((0, words.shape[1]))
+        words = vectorizer.fit_transform(texts)
+        components = np.zeros((0, words.shape[1]))
         if min(words.shape) > 1:
-            self.components_ = (
-                LatentSemantics(VIEWS["n_components"], random_state=self.random_state).fit(words).components_
-            )
+            components = LatentSemantics(VIEWS["n_components"], random_state=random_state).fit(words).components_
         known = np.flatnonzero([label is not None for label in source_labels])
+        vectors, vector_mean, embedder = np.zeros((len(texts), 0)), np.zeros(0), None
+        if embed is not None:
+            transformer = TextEmbedder(embed)
+            vectors = unit_rows(transformer.fit_transform(texts).astype(np.float64))
+            # Centring each side removes the shift between the collections from the vectors.
+            vector_mean, embedder = vectors[n_source:].mean(axis=0), transformer.row_step()
+            if n_source:
+                vectors[:n_source] = unit_rows(vectors[:n_source] - vectors[:n_source].mean(axis=0))
+            vectors[n_source:] = unit_rows(vectors[n_source:] - vector_mean)
+        views = cls(vectorizer.term_rows, components, [], words[known], vector_mean, embedder)
+        _READ[views] = target_texts, words[n_source:], vectors[n_source:]
         labels = np.array([source_labels[i] for i in known.tolist()])
-        self.classes_ = np.unique(labels)
-        self.source_words_ = words[known]
-        vectors, target_vectors = self._fit_vectors(source_texts, target_texts)
-        _READ[self] = target_texts, words[len(source_texts) :], target_vectors
-        self.plain_ = []
-        if not len(known):  # only the names of the classes are known, so there is no source to learn from
-            return self
-        for rows, strength in ((words[known], 3.0), (self._meaning(words[known]), 10.0), (vectors[known], 10.0)):
-            if rows.shape[1] and len(self.classes_) > 1:
+        # Only the names of the classes may be known; then there is no source to learn from.
+        parts = (words[known], 3.0), (views._meaning(words[known]), 10.0), (vectors[known], 10.0)
+        for rows, strength in parts if len(known) else ():
+            if rows.shape[1] and len(np.unique(labels)) > 1:
                 model = LogisticRegression(C=strength, max_iter=300).fit(rows, labels)
-                self.plain_.append((_both_columns(model.coef_), _both_columns(model.intercept_)))
+                views.plain.append((_both_columns(model.coef_), _both_columns(model.intercept_)))
             elif rows.shape[1]:  # all classes were merged into one
-                self.plain_.append((np.zeros((1, rows.shape[1])), np.zeros(1)))
-        return self
+                views.plain.append((np.zeros((1, rows.shape[1])), np.zeros(1)))
+        return views
 
     def transform(self, texts: Sequence[str], opinions: Sequence[np.ndarray] = ()) -> sp.csr_matrix:
         """Return the rows of texts.
@@ -117,7 +142,7 @@ class DocumentViews:
         words, vectors = self._read(texts)
         meaning = self._meaning(words)
         views = [rows for rows in (words, meaning, vectors) if rows.shape[1]]
-        pairs = zip(views, self.plain_, strict=True) if self.plain_ else ()
+        pairs = zip(views, self.plain, strict=True) if self.plain else ()
         scores = [np.asarray(rows @ coef.T) + intercept for rows, (coef, intercept) in pairs]
         log_odds = [centred_logs(probabilities) for probabilities in [*opinions, *map(softmax, scores)]]
         dense = [np.sqrt(VIEWS["meaning"]) * meaning, np.sqrt(VIEWS["vectors"]) * vectors]
@@ -138,7 +163,7 @@ class DocumentViews:
         -------
         CSR matrix of shape (n_terms, n_columns)
         """
-        words = self.vectorizer_.transform(terms)
+        words = self.term_rows(terms)
         parts = [np.sqrt(VIEWS["words"]) * words, sp.csr_matrix(np.sqrt(VIEWS["meaning"]) * self._meaning(words))]
         # Vectors of single words differ from those of documents, whose mean was subtracted, so these columns stay
         # empty.
@@ -148,7 +173,7 @@ class DocumentViews:
     @property
     def n_words(self) -> int:
         """Number of word columns."""
-        return self.components_.shape[1]
+        return self.components.shape[1]
 
     def word_contributions(self, text: str, effects: np.ndarray, classes: np.ndarray) -> list[dict]:
         """Return one row per class and word of a text: ``class``, ``term`` and ``contribution``.
@@ -165,9 +190,9 @@ class DocumentViews:
         -------
         list of dict
         """
-        row = self.vectorizer_.transform([text])
+        row, names = self.term_rows([text]), self.term_rows.names
         return [
-            {"class": label, "term": self.vectorizer_.feature_names_[term], "contribution": value * effects[term, code]}
+            {"class": label, "term": names[term], "contribution": value * effects[term, code]}
             for code, label in enumerate(classes.tolist())
             for term, value in zip(row.indices, row.data, strict=True)
         ]
@@ -185,7 +210,7 @@ class DocumentViews:
         -------
         list of dict
         """
-        forms = surface_forms(self.vectorizer_, [text], whole=False)
+        forms = surface_forms(self.term_rows, [text], whole=False)
         return [row | {"term": readable(str(row["term"]), forms)} for row in rows]
 
     def meaning(self, texts: Sequence[str]) -> np.ndarray:
@@ -213,7 +238,7 @@ class DocumentViews:
         -------
         dict of str to slice
         """
-        ends = np.cumsum([self.components_.shape[1], len(self.components_), len(self.vector_mean_), 1]).tolist()
+        ends = np.cumsum([self.components.shape[1], len(self.components), len(self.vector_mean), 1]).tolist()
         names = ("words", "meaning", "vectors", "constant", "opinions")
         return dict(zip(names, map(slice, [0, *ends], [*ends, n_columns]), strict=True))
 
@@ -228,36 +253,23 @@ class DocumentViews:
         -------
         CSR matrix of shape (n_texts, n_words)
         """
-        return rows[:, : self.components_.shape[1]] / np.sqrt(VIEWS["words"])
+        return rows[:, : self.components.shape[1]] / np.sqrt(VIEWS["words"])
 
     def _meaning(self, words) -> np.ndarray:
-        rows = np.asarray(words @ self.components_.T)
-        return normalize(rows) if rows.shape[1] else rows  # without latent directions there is nothing to normalise
+        rows = np.asarray(words @ self.components.T)
+        return unit_rows(rows)
 
     def _read(self, texts: Sequence[str]) -> tuple[sp.csr_matrix, np.ndarray]:
         known = _READ.get(self)
         # The same list object as in fit: its rows are stored.
         if known is not None and known[0] is texts:
             return known[1], known[2]
-        return self.vectorizer_.transform(texts), self._vectors(texts)
-
-    def _fit_vectors(self, source_texts: Sequence[str], target_texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the vectors relative to the mean of their side; the target's mean is stored."""
-        self.vector_mean_ = np.zeros(0)
-        if self.embedder is None:
-            return np.zeros((len(source_texts), 0)), np.zeros((len(target_texts), 0))
-        vectors = normalize(self.embedder.fit_transform([*source_texts, *target_texts]).astype(np.float64))
-        source, target = vectors[: len(source_texts)], vectors[len(source_texts) :]
-        # Centring each side removes the shift between the collections from the vectors.
-        self.vector_mean_ = target.mean(axis=0)
-        if len(source):
-            source = normalize(source - source.mean(axis=0))
-        return source, normalize(target - self.vector_mean_)
+        return self.term_rows(texts), self._vectors(texts)
 
     def _vectors(self, texts: Sequence[str]) -> np.ndarray:
         if self.embedder is None:
             return np.zeros((len(texts), 0))
-        return normalize(normalize(self.embedder.transform(texts).astype(np.float64)) - self.vector_mean_)
+        return unit_rows(unit_rows(self.embedder(texts).astype(np.float64)) - self.vector_mean)
 
 
 def centred_logs(probabilities: np.ndarray) -> np.ndarray:

@@ -23,13 +23,14 @@ from sklearn.utils import check_random_state
 
 from isthmus._math.content import content_noise
 from isthmus._math.information import naive_bayes_scores, safe_log
-from isthmus._math.rows import group_sums, softmax, unit_rows
+from isthmus._math.rows import group_sums, unit_rows
 from isthmus._utils import warn
 from isthmus._validation import shorten
 from isthmus.base import FROM_1, NON_NEGATIVE, Domains, StrOptions, TransferClassifier
-from isthmus.classify.cocc.blocks import SKETCH_WIDTH, per_length
+from isthmus.classify.cocc.blocks import SKETCH_WIDTH
 from isthmus.classify.cocc.classifier import calibrate
 from isthmus.classify.cocc.co_clustering import group_words
+from isthmus.classify.rules import ClusterMapRule, CoClusterTables
 from isthmus.exceptions import DataError
 
 WORD_CLUSTERS = 64
@@ -288,17 +289,9 @@ class LiteralCoClustering(TransferClassifier):
         """Return the weights of the words of each row: the counts."""
         return sp.csr_matrix(X, dtype=float)
 
-    def _scores(self, X: Any) -> np.ndarray:
-        """Return scores of classes: of several clusters of a class the best one counts."""
-        rows = self.weigh(X)
-        lengths = np.asarray(rows.sum(axis=1)).ravel()
-        scores = self.inverse_temperature_ * per_length(rows @ self.word_scores_, lengths, self.length_power_)
-        # A class without a cluster gets a finite score far below the others.
-        found = np.repeat(scores.min(axis=1, keepdims=True) - 700.0, len(self.classes_), axis=1)
-        for cluster, code in enumerate(self.cluster_classes_):
-            found[:, code] = np.maximum(found[:, code], scores[:, cluster])
-        return found
-
-    def predict_proba(self, X):
-        """Return the probability of each class for each new document."""
-        return softmax(self._scores(self._check_new(X)))
+    def prediction_rule(self) -> ClusterMapRule:
+        """Return the arrays that label new documents."""
+        tables = CoClusterTables.of(self)
+        return ClusterMapRule(
+            self.word_scores_, self.length_power_, self.inverse_temperature_, len(self.classes_), tables
+        )

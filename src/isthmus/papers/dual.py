@@ -17,12 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from isthmus._math.rows import row_blocks
 from isthmus._progress import progress
 from isthmus.base import FROM_1, POSITIVE, Domains
 from isthmus.classify.dual.base import DualClassifier
 from isthmus.classify.dual.solvers import KernelSolution, kernel_cg
-from isthmus.classify.rules import comparable
+from isthmus.classify.rules import GaussianDualRule, gaussian_kernel, squared_distances
 from isthmus.exceptions import DataError
 from isthmus.features.gram import inverse_roots
 
@@ -36,20 +35,6 @@ START_TOL = 1e-6  # relative residual of the start of MA
 
 
 # -- Kernels and the graph
-
-
-def squared_distances(A: sp.spmatrix, B: sp.spmatrix) -> np.ndarray:
-    """Return |a − b|² for all rows a of ``A`` and b of ``B``."""
-    squares = np.asarray((A @ B.T).toarray())
-    squares *= -2.0
-    squares += np.asarray(A.multiply(A).sum(axis=1)).reshape(-1, 1)
-    squares += np.asarray(B.multiply(B).sum(axis=1)).ravel()
-    return np.maximum(squares, 0.0, out=squares)
-
-
-def gaussian_kernel(A: sp.spmatrix, B: sp.spmatrix, width: float) -> np.ndarray:
-    """Return exp(−|a − b|² / 2σ²) for all rows a of ``A`` and b of ``B`` (section 4)."""
-    return np.exp(squared_distances(A, B) * (-0.5 / (width * width)))
 
 
 def quantile_width(X: sp.csr_matrix, quantile: float, rng: np.random.RandomState) -> float:
@@ -188,20 +173,20 @@ class LiteralDualClassifier(DualClassifier):
         K_r, K_c = (gaussian_kernel(side, side, width) for side, width in zip(sides, self.widths_, strict=True))
         return K_r, K_c
 
-    def _scores(self, X) -> np.ndarray:
-        """Return ``Σ_i α_ij k_r(x, x_i)`` for each new row x (Eq. 5), normalised by class."""
-        X = sp.csr_matrix(X)
-        values = np.empty((X.shape[0], len(self.classes_)))
-        for rows in row_blocks(X.shape[0], BLOCK):
-            values[rows] = gaussian_kernel(X[rows], self.fitted_rows_, self.widths_[0]) @ self._coefficients[0]
-        return self._sharpness * comparable(values, self._document_moments)
-
     def _word_values(self, columns: sp.csr_matrix) -> np.ndarray:
         return gaussian_kernel(columns, self.fitted_rows_.T.tocsr(), self.widths_[1]) @ self._coefficients[1]
 
-    def prediction_rule(self):
-        """Return None: a Gaussian kernel needs the fitted rows."""
-        return None
+    def prediction_rule(self) -> GaussianDualRule:
+        """Return the arrays that label new documents: ``Σ_i α_ij k_r(x, x_i)`` (Eq. 5), normalised by class."""
+        return GaussianDualRule(
+            self.fitted_rows_,
+            self._coefficients[0],
+            self.widths_[0],
+            self._document_moments,
+            self._sharpness,
+            self.labelled_words_,
+            self.word_scores_,
+        )
 
 
 class LiteralManifold(LiteralDualClassifier):

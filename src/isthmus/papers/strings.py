@@ -164,6 +164,7 @@ class LiteralStringKernels(TransferClassifier):
             weights=rbf[train].T @ weights,
             offset=np.zeros(domains.n_classes),
             power=self.inverse_temperature_,
+            diagonal=self._diagonal,
         )
         return second.argmax(axis=1)
 

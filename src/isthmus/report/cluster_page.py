@@ -65,7 +65,7 @@ def cluster_facts(result, source: Collection | None = None, target: Collection |
         "title": f"Isthmus: {plural(len(clusters), 'cluster')} of {plural(len(result.texts), 'document')}",
         "map": cluster_map(result, clusters),
         "unused": [name for name in groups if name not in joined],
-        "curves": figures.step_curves(result.model, {}),
+        "curves": figures.step_curves(result.model.history_, {}),
         **origin_facts(result.settings, source, target),
     }
 

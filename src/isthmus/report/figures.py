@@ -193,13 +193,13 @@ FEWEST_STEPS = 3  # points of a line; fewer points show no trend
 _MOST_CURVES = 3  # most curves on a page
 
 
-def step_curves(model: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def step_curves(history: Sequence[Any] | None, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return a line and a table for each measure over the iterations of a model.
 
     Parameters
     ----------
-    model : estimator
-        Fitted, with or without ``history_``.
+    history : sequence of float or dict, or None
+        One entry per iteration: the objective, or several measures.
     names : mapping of str to str
         Titles of measures.
 
@@ -209,7 +209,7 @@ def step_curves(model: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
         At most three curves.
     """
     curves = []
-    for measure, table in convergence_tables(getattr(model, "history_", None) or []).items():
+    for measure, table in convergence_tables(history or []).items():
         if len(table) >= FEWEST_STEPS:
             points = [(row["step"], row[measure]) for row in table]
             curves.append(

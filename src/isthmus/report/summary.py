@@ -17,8 +17,10 @@ from isthmus.choose.prevalence import value_masks
 from isthmus.corpus import Collection
 from isthmus.exceptions import UsageError
 from isthmus.explain.cocc import cluster_table
+from isthmus.explain.terms import term_names
 from isthmus.explain.words import WordList, marking_words, word_list
 from isthmus.features.embeddings import STATIC
+from isthmus.features.term_rows import TermRows
 from isthmus.features.tokens import readable, stem_words, surface_forms
 from isthmus.feedback.answers import propose_names
 from isthmus.options import in_flags
@@ -637,11 +639,12 @@ def bridge_rows(result) -> list[dict[str, Any]]:
     -------
     list of dict
     """
-    for pipeline in result.model.voters.values():
-        model = getattr(pipeline, "steps", [("", None)])[-1][1]
-        if hasattr(model, "word_clusters_") and len(pipeline.steps) > 1:
-            rows = cluster_table(model, pipeline[:-1].get_feature_names_out(), top=8, clusters=_CLUSTERS)
-            forms = surface_forms(pipeline.steps[0][1], [*result.source_texts, *result.texts])
+    for member in result.model.voters.values():
+        tables = getattr(member.rule, "tables", None)
+        names = term_names(member)
+        if tables is not None and names is not None:
+            rows = cluster_table(tables, names, classes=member.classes_, top=8, clusters=_CLUSTERS)
+            forms = surface_forms(member.steps[0], [*result.source_texts, *result.texts])
             for row in rows:
                 row["words"] = list(dict.fromkeys(readable(str(word), forms) for word in row["words"]))
             return rows
@@ -748,16 +751,17 @@ def step_facts(result) -> dict[str, Any]:
     -------
     dict
     """
-    name, pipeline = leading_method(result)
-    last = getattr(pipeline, "steps", [("", pipeline)])[-1][1]
-    record = getattr(last, "history_measure", "objective")
-    n_iter = getattr(pipeline, "n_iter_", None)
-    ending = str(getattr(pipeline, "termination_condition_", ""))
+    name, member = leading_method(result)
+    record, ending = member.fit["measure"], member.fit["termination"]
+    n_iter = member.fit["n_iter"]
     sentence = ""
     if n_iter:
         sentence = f"{name}: {plural(n_iter, 'iteration')}"
         sentence += f"; {_TERMINATIONS.get(ending, ending.replace('_', ' '))}." if ending else "."
-    return {"curves": figures.step_curves(pipeline, _MEASURES | {"objective": record}), "sentence": sentence}
+    return {
+        "curves": figures.step_curves(member.fit["history"], _MEASURES | {"objective": record}),
+        "sentence": sentence,
+    }
 
 
 def known_language(result) -> str:
@@ -772,15 +776,15 @@ def known_language(result) -> str:
     str
         "auto" if no method has a single language.
     """
-    for pipeline in result.model.voters.values():
-        for _, step in getattr(pipeline, "steps", []):
-            if len(getattr(step, "languages_", ())) == 1:
-                return step.languages_[0]
+    for member in result.model.voters.values():
+        for step in member.steps:
+            if isinstance(step, TermRows) and len(step.words.languages) == 1:
+                return step.words.languages[0]
     return "auto"
 
 
 def leading_method(result) -> tuple[str, Any]:
-    """Return the name and the pipeline of the member with the largest weight.
+    """Return the name and the member with the largest weight.
 
     Parameters
     ----------
@@ -790,8 +794,7 @@ def leading_method(result) -> tuple[str, Any]:
     -------
     name : str
         Name of the method.
-    pipeline : TransferPipeline
-        Its pipeline.
+    member : Member
     """
     weights = result.model.weights
     name = max(weights, key=weights.get)

@@ -14,7 +14,6 @@ from isthmus._progress import progress
 from isthmus._utils import versions
 from isthmus.api.diagnose import diagnose
 from isthmus.api.label import label
-from isthmus.api.loading import load
 from isthmus.api.methods import read_parameters
 from isthmus.api.result import LabelResult
 from isthmus.corpus import Collection as TextCollection
@@ -23,6 +22,7 @@ from isthmus.feedback.tables import read_answers
 from isthmus.report import write_label_report
 from isthmus.report.listing import runner_up
 from isthmus.report.summary import label_summary
+from isthmus.saving import load
 from isthmus.workspace.context import Context, find_row, plain_detail, set_row
 from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.runs import DIAGNOSE, SAID, read_table, takes_words

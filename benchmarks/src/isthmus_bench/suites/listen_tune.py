@@ -111,6 +111,6 @@ def _taught(
     mask = np.zeros(len(vote), dtype=bool)
     mask[answered] = True
     words = views.words_of(rows)
-    model = train_on_everything(views.source_words_, source_codes, words, known, mask)
+    model = train_on_everything(views.source_words, source_codes, words, known, mask)
     share = changes.get("share", model.share)
     return pool({"answers": corrected, "words": model.probabilities(words)}, {"answers": 1 - share, "words": share})

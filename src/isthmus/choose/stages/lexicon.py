@@ -8,7 +8,7 @@ from scipy.special import ndtri
 from isthmus.choose.candidates import FittedLexicon
 from isthmus.choose.decision import Decision, agreement_and_seconds
 from isthmus.choose.evidence import LabelScorer
-from isthmus.choose.model import LexiconMember
+from isthmus.choose.model import LexiconMember, Member
 from isthmus.choose.stages.apply import LEXICON, Lexicon, match_columns
 
 _FLOOR = 1e-3  # smallest probability before the logarithm
@@ -31,7 +31,7 @@ def fit(decision: Decision) -> None:
     common = shared_errors(decision.scorer, lexicon.source_proba)
     weight = weigh_lexicon(decision.proba, own, expected, lexicon.accuracy, common)
     if weight:
-        member = LexiconMember(lexicon.model, lexicon.power, lexicon.offsets)
+        member = LexiconMember(Member.of(lexicon.model), lexicon.power, lexicon.offsets)
         decision.join(LEXICON, member, lexicon.probabilities)
         decision.add(Lexicon(weight))
         decision.estimate_again()

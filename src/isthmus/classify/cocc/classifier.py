@@ -18,7 +18,7 @@ from isthmus._validation import shorten
 from isthmus.base import Domains, TransferClassifier, softmax
 from isthmus.classify.cocc.blocks import Documents, Problem, per_length, score_rows, weights_of
 from isthmus.classify.cocc.co_clustering import CoClustering, document_logs, group_words, match_clusters
-from isthmus.classify.rules import CoClusterRule
+from isthmus.classify.rules import CoClusterRule, CoClusterTables
 from isthmus.exceptions import DataError
 from isthmus.features.blocks import Block, Passes, RowBlock
 
@@ -254,8 +254,14 @@ class CoClusteringClassifier(TransferClassifier):
         -------
         CoClusterRule
         """
-        power, prior = self.inverse_temperature_, self.prior_
-        return CoClusterRule(self.word_scores_, self.word_weights_, self.length_power_, power, prior)
+        return CoClusterRule(
+            self.word_scores_,
+            self.word_weights_,
+            self.length_power_,
+            self.inverse_temperature_,
+            self.prior_,
+            CoClusterTables.of(self),
+        )
 
     def weigh(self, X) -> sp.csr_matrix:
         """Return the weights of the words of each row.

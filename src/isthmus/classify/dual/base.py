@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from isthmus._utils import as_python, warn
 from isthmus.base import Domains, TransferClassifier, softmax
-from isthmus.classify.rules import DualRule, comparable
+from isthmus.classify.rules import DualRule, GaussianDualRule, comparable
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.tokens import NEGATED
 
@@ -367,14 +367,15 @@ class DualClassifier(TransferClassifier):
         """Return values of new words, whose weights are in the order of the fitted rows."""
         return np.asarray(columns @ self._word_weights)
 
-    def prediction_rule(self) -> DualRule:
+    def prediction_rule(self) -> DualRule | GaussianDualRule:
         """Return the arrays that label new documents.
 
         Returns
         -------
         DualRule
         """
-        return DualRule(self._document_weights, self._document_moments, self._sharpness, self.labelled_words_)
+        words = self.labelled_words_, self.word_scores_
+        return DualRule(self._document_weights, self._document_moments, self._sharpness, *words)
 
 
 def balance(targets: np.ndarray, weights: np.ndarray) -> np.ndarray:

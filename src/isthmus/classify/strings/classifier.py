@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -28,6 +27,7 @@ from isthmus.base import (
     softmax,
 )
 from isthmus.classify.rules import KernelBend, StringRule
+from isthmus.classify.strings.kernels import CallableKernel, KernelRule, PrecomputedKernel, check_kernel
 from isthmus.classify.strings.ridge import (
     as_run,
     choose_ridge,
@@ -37,8 +37,7 @@ from isthmus.classify.strings.ridge import (
     rbf,
     solve_ridge,
 )
-from isthmus.exceptions import DataError
-from isthmus.features.gram import KINDS, normalize_kernel
+from isthmus.features.gram import KINDS
 from isthmus.features.gram_gpu import DEVICES
 from isthmus.features.languages import IDEOGRAPHIC, guess_language, resolve_language
 from isthmus.features.strings import StringKernel
@@ -63,145 +62,6 @@ def lengths_for(language: str) -> tuple[int, int] | str:
     code = resolve_language(language)
     # A character of an unspaced script carries about as much information as a syllable or a short word.
     return code if code == "auto" else UNSPACED_LENGTHS if code in IDEOGRAPHIC else SPACED_LENGTHS
-
-
-# -- Kernels that are not string kernels, with the methods of :class:`StringKernel` that the classifier calls
-
-
-class PrecomputedKernel:
-    """A normalised kernel matrix in place of the documents."""
-
-    def gram(self, X: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the matrix; refuse one that is not a kernel.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_rows, n_rows)
-        normalize : bool
-            Unused.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_rows)
-        """
-        K = np.array(_dense(X), dtype=np.float64)
-        if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.all(np.isfinite(K)):
-            raise _bad_kernel(f"has shape {K.shape}" if np.all(np.isfinite(K)) else "has entries that are NaN or inf")
-        gap = float(np.abs(K - K.T).max(initial=0.0))
-        if gap > 1e-8 * max(float(np.abs(K).max(initial=0.0)), 1e-300):
-            raise _bad_kernel(f"is not symmetric: K and its transpose differ by up to {gap:g}")
-        if np.any(np.diag(K) < 0):
-            raise _bad_kernel(f"has {int(np.sum(np.diag(K) < 0))} negative values on its diagonal")
-        return K
-
-    def cross(self, X: Any, columns: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the rows of new documents, which are their kernel with the fitted rows.
-
-        Parameters
-        ----------
-        X : ndarray or rows
-        columns : rows
-            Unused.
-        normalize : bool
-            Unused.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-        """
-        return np.array(_dense(X), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class CallableKernel(PrecomputedKernel):
-    """A function of two sets of rows, normalised by the kernel of each row with itself."""
-
-    function: Any
-
-    def gram(self, X: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the normalised kernel of the rows with each other.
-
-        Parameters
-        ----------
-        X : ndarray or rows
-        normalize : bool
-            Accepted for the interface of string kernels; the result is always normalised.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_rows)
-        """
-        K = super().gram(self.function(X, X))
-        return normalize_kernel(K, np.diag(K).copy(), np.diag(K).copy())
-
-    def cross(self, X: Any, columns: Any, *, normalize: bool = True) -> np.ndarray:
-        """Return the normalised kernel of ``X`` with ``columns``.
-
-        Parameters
-        ----------
-        X : ndarray or rows
-        columns : rows
-            Fitted rows.
-        normalize : bool
-            Unused.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_columns)
-        """
-        K = np.array(self.function(X, columns), dtype=np.float64)
-        if not np.all(np.isfinite(K)):
-            raise _bad_kernel("has entries that are NaN or inf")
-        return normalize_kernel(K, self._self_similarity(X), self._self_similarity(columns))
-
-    def _self_similarity(self, X: Any) -> np.ndarray:
-        """Return K(x, x) of each row, from small blocks."""
-        blocks = [X[rows] for rows in row_blocks(len(X) if isinstance(X, list) else X.shape[0], 64)]
-        return np.concatenate([np.diag(np.asarray(self.function(block, block), dtype=np.float64)) for block in blocks])
-
-
-def _dense(X: Any) -> np.ndarray:
-    return X.toarray() if sp.issparse(X) else np.asarray(X)
-
-
-def _bad_kernel(problem: str) -> DataError:
-    return DataError(
-        f"The kernel matrix {problem}; a kernel is a finite symmetric matrix, one row and column per document. "
-        "Normalise it by the root of its diagonal on both sides.",
-        code="bad-kernel",
-    )
-
-
-@dataclass(frozen=True)
-class KernelRule:
-    """A kernel with the fitted rows, and the weights of a ridge on it."""
-
-    kernel: Any
-    columns: Any
-    bend: KernelBend
-    weights: np.ndarray
-    offset: np.ndarray
-    power: float
-
-    def scores(self, X: Any) -> np.ndarray:
-        """Return one score per row and class.
-
-        Parameters
-        ----------
-        X : ndarray or rows
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_classes)
-        """
-        rows = self.bend(_checked(self.kernel.cross(X, self.columns)))
-        return (rows @ self.weights + self.offset) * self.power
-
-
-def _checked(K: np.ndarray) -> np.ndarray:
-    if float(K.max(initial=0.0)) > 1 + 1e-6:
-        raise _bad_kernel(f"has values up to {float(K.max()):g}, but exp(K − 1) needs ones on the diagonal")
-    return K
 
 
 class TransductiveKernelClassifier(TransferClassifier):
@@ -374,7 +234,7 @@ class TransductiveKernelClassifier(TransferClassifier):
             rows, self._diagonal = kernel.gram_and_diagonal(columns, normalize=True)
         else:
             rows = kernel.gram(columns)
-        rbf(_checked(rows))
+        rbf(check_kernel(rows))
         centre = rows.mean(axis=0)
         rows -= centre
         # Mean squared length one: the ridge means the same for every kernel.
@@ -412,6 +272,7 @@ class TransductiveKernelClassifier(TransferClassifier):
         bend, power = KernelBend(centre, length), self.inverse_temperature_
         if strings:
             shortest, longest = (int(n) for n in kernel.ngram_range)
+            assert self._diagonal is not None
             self._rule: Any = StringRule(
                 kind=kernel.kind,
                 lengths=(shortest, longest),
@@ -423,6 +284,7 @@ class TransductiveKernelClassifier(TransferClassifier):
                 weights=weights,
                 offset=offset,
                 power=power,
+                diagonal=self._diagonal,
             )
         else:
             kept = None if isinstance(kernel, PrecomputedKernel) and not self._sort_rows else columns
@@ -437,17 +299,14 @@ class TransductiveKernelClassifier(TransferClassifier):
         left_out = leave_one_out(rows[held] @ rows[held].T, responses, self.alpha_)
         return fit_temperature(left_out + offset, codes[held])
 
-    def _scores(self, X) -> np.ndarray:
-        return self._rule.scores(X)
-
-    def prediction_rule(self) -> StringRule | None:
-        """Return the arrays and settings that label new texts; None for kernels that are not string kernels.
+    def prediction_rule(self) -> StringRule | KernelRule:
+        """Return the arrays and settings that label new texts; see ``isthmus.classify.rules``.
 
         Returns
         -------
-        StringRule or None
+        StringRule or KernelRule
         """
-        return self._rule if isinstance(self._rule, StringRule) else None
+        return self._rule
 
     def target_proba(self, X):
         """Return probabilities of the fitted target rows, from the scores of the last round.
