@@ -531,7 +531,7 @@ def test_the_tile_of_right_labels_says_what_it_rests_on(expected, note):
 def test_the_tile_of_the_guarantee_says_how_many_nobody_read(unread, more):
     sample = SimpleNamespace(read=50, budget=0.05, documents=400, unread=unread, confidence_level=0.95, next_step=None)
     result = SimpleNamespace(checked=SimpleNamespace(guarantee=sample), labels=range(500))
-    said = "At most 5 % of them are wrong, with 95 % confidence, by 50 documents read at random."
+    said = "At most 5 % of the finished file are wrong, with 95 % confidence, by 50 documents read at random."
     note = f"{said}{more} Reading more would change little."
     assert guaranteed_tile(result) == {"n": 400, "of": 500, "note": note}
     sample.documents, sample.next_step = 0, {"read": 30, "documents": 200}

@@ -104,35 +104,37 @@ def difference_ends(more: float, fewer: float, n: float, z: float) -> tuple[floa
     return plus - minus - half, plus - minus + half
 
 
-def budget_evidence(wrong: Any, n: Any, population: Any, budget: float) -> np.ndarray:
-    """Return the log of an e-value against more than ``budget`` wrong, from ``n`` documents drawn at random.
+def budget_evidence(wrong: Any, n: Any, population: Any, allowed: int) -> np.ndarray:
+    """Return the log of an e-value against more than ``allowed`` wrong labels, from ``n`` documents drawn at random.
 
-    The likelihood of ``wrong`` among ``n`` under error rates below the budget (their density falls as 1/√rate), over
-    its likelihood with the fewest wrong labels that break the budget, drawn without replacement. Wrong labels that were
-    found no longer count: the budget is for the other documents. If it is broken, the chance that the e-value ever
-    reaches 1/α is at most α (Ville's inequality, for each number of wrong labels), in whatever order documents are
-    read.
+    The likelihood of ``wrong`` among ``n`` under error rates below ``allowed / population`` (their density falls as
+    1/√rate), over its likelihood with the fewest wrong labels that break the limit, drawn without replacement. This is
+    the wealth of a bettor who mixes over error rates. Wrong labels that were found no longer count: the limit is for
+    the other documents. If it is broken, the chance that the e-value ever reaches 1/α is at most α (Ville's inequality,
+    for each number of wrong labels), in whatever order documents are read.
 
     Parameters
     ----------
     wrong, n, population : array-like
         Wrong labels found, documents read, and documents in total.
-    budget : float
-        Largest tolerated share of wrong labels.
+    allowed : int
+        Largest tolerated number of wrong labels that were not found.
 
     Returns
     -------
     ndarray
     """
     wrong, n, population = (np.asarray(part, dtype=float) for part in (wrong, n, population))
-    breaking = wrong + np.floor(budget * (population - wrong) + 1e-9) + 1
+    breaking = wrong + allowed + 1
+    # A limit of 0 still needs error rates to mix over: those below half a wrong label.
+    rate = np.minimum(1.0, np.maximum(allowed, 0.5) / population)
     a, b = wrong + 0.5, n - wrong + 1
-    below = np.log(np.maximum(betainc(a, b, budget), 1e-300))
-    for_budget = np.log(0.5) - 0.5 * np.log(budget) + betaln(a, b) + below
+    below = np.log(np.maximum(betainc(a, b, rate), 1e-300))
+    for_limit = np.log(0.5) - 0.5 * np.log(rate) + betaln(a, b) + below
     against = (
         _log_falling(breaking, wrong) + _log_falling(population - breaking, n - wrong) - _log_falling(population, n)
     )
-    return np.where(n - wrong > population - breaking, np.inf, for_budget - against)
+    return np.where(n - wrong > population - breaking, np.inf, for_limit - against)
 
 
 def _log_falling(number: np.ndarray, times: np.ndarray) -> np.ndarray:

@@ -415,9 +415,10 @@ class LabelResult(FrameResult, Labelling):
             Half-width of the accuracy interval that the sample should reach, instead of ``n``. If both are omitted,
             0.05 (five points).
         budget : float, optional
-            Draw the documents that decide how many labels can pass with at most this share of errors. They come only
-            from the most confident documents; the column ``among`` has the number of these. After a :meth:`check` with
-            a budget, the documents that were read come first with their labels, followed by ``n`` more.
+            Draw the documents that decide how many labels can pass with at most this share of errors in the file. They
+            come only from the most confident documents; the column ``among`` has the number of these. After a
+            :meth:`check` with a budget, the documents that were read come first with their labels, followed by ``n``
+            more.
         random_state : int, default=0
             Seed. With the same seed, a larger sample begins with the smaller one.
 
@@ -455,8 +456,9 @@ class LabelResult(FrameResult, Labelling):
         true_labels : sequence, optional
             The true labels of these documents.
         budget : float, optional
-            Largest share of errors among labels that pass without review. The check then selects labels that stay
-            within this budget with 95% confidence (``guarantee``), and ``needs_review`` follows this selection.
+            Largest share of errors in the finished file. The check then selects labels that may pass, such that the
+            file stays within this budget with 95% confidence (``guarantee``), and ``needs_review`` follows this
+            selection.
 
         Returns
         -------

@@ -1,9 +1,13 @@
 """Find the labels that may pass unread with a guarantee, and the documents to read at random for it.
 
-Documents are ranked by confidence; each set that may pass consists of the most confident documents. The sets and their
-order are fixed before any answer is known, so answers decide only whether a set fulfils the budget. The evidence is an
-e-value for documents drawn without replacement (:func:`isthmus._math.samples.budget_evidence`). E-values may be
-inspected after every answer: reading may stop, or continue, at any time.
+The budget is for the finished file: at most this share of all its labels may be wrong, after the documents outside the
+passing set were read and corrected. Documents are ranked by confidence; each set that may pass consists of the most
+confident documents. The sets and their order are fixed before any answer is known. A larger set contains every wrong
+label of a smaller one, so the sets are tested from small to large, each with the whole error probability (a fixed
+sequence): the first set that breaks the budget is the only one whose test could err. PAC labels (Candès, Ilyas and
+Zrnic 2025, arXiv 2506.10908) use the same argument. The evidence is an e-value for documents drawn without replacement
+(:func:`isthmus._math.samples.budget_evidence`). E-values may be inspected after every answer: reading may stop, or
+continue, at any time.
 """
 
 from __future__ import annotations
@@ -104,10 +108,11 @@ class Belief:
 
 
 class Ladder(NamedTuple):
-    """The sets that are tested, from small to large, and the initial error probability of each set."""
+    """The sizes of the sets that are tested, from small to large, and the wrong labels that the budget allows."""
 
     sizes: np.ndarray
-    own: np.ndarray
+    allowed: int
+    level: float = CONFIDENCE_LEVEL
 
 
 class Reading(NamedTuple):
@@ -121,9 +126,10 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class Guarantee:
-    """The labels that may pass unread: at most ``budget`` of them are wrong, with ``confidence_level``.
+    """The labels that may pass unread: at most ``budget`` of the finished file is wrong, with ``confidence_level``.
 
-    Labels that were read and found wrong do not count, because they are known.
+    The finished file contains all documents, with corrected labels where a person read the document. Documents outside
+    the set must be read.
 
     Attributes
     ----------
@@ -175,13 +181,13 @@ class Guarantee:
 
     def __str__(self) -> str:
         """Return the guarantee and the next step as a sentence."""
-        wrong = f"at most {100 * self.budget:g} %"
+        wrong = f"at most {100 * self.budget:g} % of the finished file wrong"
         sure = f"with {100 * self.confidence_level:g} % confidence"
-        first = f"guaranteed: no label yet ({wrong} wrong, {sure})"
+        first = f"guaranteed: no label yet ({wrong}, {sure})"
         if self.documents:
             read = f" ({self.unread:,} unread)" if self.unread < self.documents else ""
             passing = f"{self.documents:,} of {plural(self.eligible, 'label')} can pass{read}"
-            first = f"guaranteed: {passing}, {wrong} of them wrong, {sure}"
+            first = f"guaranteed: {passing}, {wrong}, {sure}"
         step = self.next_step
         if step is None:
             return f"{first}; reading more would change little"
@@ -199,7 +205,7 @@ def guarantee(
     expected: AccuracyEstimate | None = None,
     confidence_level: float = CONFIDENCE_LEVEL,
 ) -> Guarantee:
-    """Find the largest set of labels of which, with 95% confidence, at most ``budget`` is wrong.
+    """Find the largest set of labels that can pass, such that at most ``budget`` of the finished file is wrong.
 
     Parameters
     ----------
@@ -210,7 +216,7 @@ def guarantee(
     right : array-like of bool
         Whether their labels are right.
     budget : float
-        Share of wrong labels that is tolerated.
+        Share of wrong labels that is tolerated among all documents, after the documents that do not pass were read.
     among : int, optional
         Number of most confident eligible documents from which the rows were drawn; all if omitted.
     eligible : array-like of bool, optional
@@ -234,10 +240,9 @@ def guarantee(
 
     Notes
     -----
-    Sets are tested from the smallest to the largest (the fallback procedure of Wiens, *Pharmaceutical Statistics* 2,
-    2003). The error probability is first divided among a few sets, and a set that passes transfers its share to the
-    next set. The probability that a reported set exceeds the budget is at most 1 − ``confidence_level``, whenever
-    reading stops.
+    Sets are tested from the smallest to the largest, and the first set without enough evidence ends the sequence. The
+    probability that the reported set exceeds the budget is at most 1 − ``confidence_level``, whenever reading stops. A
+    set with no more documents than the budget allows wrong labels passes without reading.
 
     Examples
     --------
@@ -263,11 +268,11 @@ def guarantee(
     more: list[dict] = []
     if len(order):
         belief = Belief.of(confidence[order], expected)
-        ladder = make_ladder(belief, budget, confidence_level)
+        ladder = make_ladder(len(order), allowed_errors(budget, len(confidence)), confidence_level)
         reading = count_reading(ladder, rank[rows], right, frame)
-        passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
+        passed = int(climb(ladder, reading.n, reading.wrong))
         passes[order[:passed]] = True
-        more = forecast(belief.after(confidence[rows], right), ladder, budget, reading, passed)
+        more = forecast(belief.after(confidence[rows], right), ladder, reading, passed)
     unread = int(passes.sum()) - int(passes[np.unique(rows)].sum())
     wrong = int(np.sum(~right))
     return Guarantee(budget, passes, len(order), len(rows), wrong, more, frame, unread, confidence_level)
@@ -329,53 +334,65 @@ def rank_documents(confidence: np.ndarray, eligible: Any = None) -> tuple[np.nda
     return order, rank
 
 
-def make_ladder(belief: Belief, budget: float, level: float = CONFIDENCE_LEVEL) -> Ladder:
-    """Return the sets to test; they do not depend on any answer.
-
-    Half of the error probability belongs to the set with the largest expected number of passing labels
-    (:func:`best_set`). A quarter belongs to the smallest set, which has half this size. The last quarter is divided
-    among sets of two times, four times … this size, up to all documents. They serve the case that the labels are much
-    better than expected.
+def allowed_errors(budget: float, n_documents: int) -> int:
+    """Return the largest number of wrong labels in a finished file that the budget allows.
 
     Parameters
     ----------
-    belief : Belief
-    budget, level : float
-
-    Returns
-    -------
-    Ladder
-    """
-    even = np.unique(np.linspace(belief.size / RUNGS, belief.size, RUNGS).round().astype(int).clip(1))
-    anchor = best_set(belief, budget, even, NOMINAL, level)
-    sizes = np.unique(np.r_[max(1, anchor // 2), even[even > anchor // 2]])
-    doubled = int(np.ceil(np.log2(belief.size / anchor)))
-    larger = [min(belief.size, anchor * 2**times) for times in range(1, doubled + 1)] or [anchor]
-    own = np.zeros(len(sizes))
-    for size, share in ((sizes[0], 0.25), (anchor, 0.5), *((size, 0.25 / len(larger)) for size in larger)):
-        own[np.searchsorted(sizes, size)] += share * (1 - level)
-    return Ladder(sizes, own)
-
-
-def best_set(belief: Belief, budget: float, sizes: np.ndarray, reading: int, level: float = CONFIDENCE_LEVEL) -> int:
-    """Return the size of the set from which most labels can be expected to pass.
-
-    Parameters
-    ----------
-    belief : Belief
     budget : float
-    sizes : ndarray of int, shape (n_sets,)
-    reading : int
-        Documents of the set that will be read.
-    level : float
+    n_documents : int
+        All documents of the file.
 
     Returns
     -------
     int
     """
+    return int(np.floor(budget * n_documents + 1e-9))
+
+
+def make_ladder(size: int, allowed: int, level: float = CONFIDENCE_LEVEL) -> Ladder:
+    """Return the sets to test, which do not depend on any answer: evenly spaced sizes up to all documents.
+
+    The smallest set has as many documents as wrong labels are allowed, so it needs no evidence.
+
+    Parameters
+    ----------
+    size : int
+        Documents that may pass.
+    allowed : int
+        Wrong labels that the budget allows.
+    level : float
+
+    Returns
+    -------
+    Ladder
+    """
+    even = np.linspace(size / RUNGS, size, RUNGS).round().astype(int).clip(1)
+    free = min(allowed, size)
+    return Ladder(np.unique(np.r_[[free] if free else [], even[even > free]].astype(int)), allowed, level)
+
+
+def best_set(belief: Belief, ladder: Ladder, reading: int, least: int = 1) -> int:
+    """Return the size of the set from which most labels can be expected to pass.
+
+    Parameters
+    ----------
+    belief : Belief
+    ladder : Ladder
+    reading : int
+        Documents of the set that will be read.
+    least : int
+        Smallest size.
+
+    Returns
+    -------
+    int
+    """
+    sizes = ladder.sizes[ladder.sizes >= least]
     n = np.minimum(reading, sizes)
-    wrong = np.arange(int(np.ceil(budget * n.max())) + 2)[:, None]
-    holds = (wrong <= n) & (budget_evidence(np.minimum(wrong, n), n, sizes, budget) >= -np.log(1 - level))
+    wrong = np.arange(int(n.max()) + 1)[:, None]
+    evidence = budget_evidence(np.minimum(wrong, n), n, sizes, ladder.allowed)
+    holds = (wrong <= n) & (evidence >= -np.log(1 - ladder.level))
     tolerated = holds.sum(axis=0) - 1  # −1 if the set would not pass even without a wrong label
     at_most = np.where(tolerated < 0, 0.0, bdtr(np.maximum(tolerated, 0), n, belief.errors(sizes)))
     chances = belief.weights @ at_most
@@ -427,9 +444,8 @@ def reading_frame(
     if not len(order):
         raise DataError("No label could pass: all documents were answered or need review anyway.", code="no-rows")
     belief = Belief.of(confidence[order], expected)
-    ladder = make_ladder(belief, budget)
-    least = max(int(ladder.sizes[np.argmax(ladder.own)]), min(n, len(order)))
-    return best_set(belief, budget, ladder.sizes[ladder.sizes >= least], max(n, NOMINAL))
+    ladder = make_ladder(len(order), allowed_errors(budget, len(confidence)))
+    return best_set(belief, ladder, max(n, NOMINAL), least=min(n, len(order)))
 
 
 def draw_to_decide(
@@ -477,10 +493,10 @@ def draw_to_decide(
     kept = rank[rows] < len(order)
     rows, right = rows[kept], right[kept]
     belief = Belief.of(confidence[order], expected)
-    ladder = make_ladder(belief, budget)
+    ladder = make_ladder(len(order), allowed_errors(budget, len(confidence)))
     reading = count_reading(ladder, rank[rows], right, among)
-    passed = int(climb(ladder, budget_evidence(reading.wrong, reading.n, ladder.sizes, budget)))
-    frame, _ = wider_frame(belief.after(confidence[rows], right), ladder, budget, reading, n, passed)
+    passed = int(climb(ladder, reading.n, reading.wrong))
+    frame, _ = wider_frame(belief.after(confidence[rows], right), ladder, reading, n, passed)
     wider = drawn[rank[drawn] < frame][: len(rows) + n]
     # The rows were drawn in another order, so no wider frame would complete them to a random sample.
     if not np.isin(rows, wider).all():
@@ -550,12 +566,12 @@ def next_step(
     if not len(order):
         return None
     belief = Belief.of(confidence[order], expected)
-    ladder = make_ladder(belief, budget)
+    ladder = make_ladder(len(order), allowed_errors(budget, len(confidence)))
     steps = []
     for n in (n for n in STEPS if n < len(order)):
         frame = reading_frame(confidence, budget, n, eligible=eligible, expected=expected)
         nothing = count_reading(ladder, np.zeros(0, dtype=int), np.zeros(0, dtype=bool), frame)
-        passing = expected_to_pass(belief, ladder, budget, nothing, n, frame)
+        passing = expected_to_pass(belief, ladder, nothing, n, frame)
         known = passing + n * max(0.0, 1 - passing / frame)  # documents that were read outside the set are known, too
         steps.append(Step(n, now, round(len(confidence) - known), reading_minutes(texts, n)))
     best = max(steps, key=lambda step: step.now - step.then - step.read, default=None)
@@ -621,9 +637,7 @@ def reading_minutes(texts: Sequence[str], n: int) -> int:
     return max(1, round(n * (5 + max(words / 4, signs / 24)) / 60))
 
 
-def wider_frame(
-    belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, passed: int
-) -> tuple[int, int]:
+def wider_frame(belief: Belief, ladder: Ladder, reading: Reading, more: int, passed: int) -> tuple[int, int]:
     """Return the frame with which most labels should pass, and how many should pass.
 
     A wider frame must first be read as densely as the present one. The result may be the present frame.
@@ -632,7 +646,6 @@ def wider_frame(
     ----------
     belief : Belief
     ladder : Ladder
-    budget : float
     reading : Reading
     more : int
         Additional documents to read.
@@ -647,34 +660,29 @@ def wider_frame(
     frames = frames[(reading.total + more) / frames >= reading.total / reading.frame]
     places = np.linspace(0, len(frames) - 1, min(len(frames), _FRAMES)).round().astype(int)
     candidates = [reading.frame, *frames[places].tolist()]
-    found = [expected_to_pass(belief, ladder, budget, reading, more, frame, passed) for frame in candidates]
+    found = [expected_to_pass(belief, ladder, reading, more, frame, passed) for frame in candidates]
     best = int(np.argmax(found))
     return candidates[best], found[best]
 
 
-def climb(ladder: Ladder, evidence: np.ndarray) -> np.ndarray:
-    """Return the size of the largest set that passes, per row of evidence.
+def climb(ladder: Ladder, n: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """Return the size of the largest set that passes, per row of counts; 0 if none does.
 
-    Each set needs evidence for its own error probability plus the error probability that smaller sets transferred.
+    A set passes if its evidence and that of all smaller sets reach the confidence level.
 
     Parameters
     ----------
     ladder : Ladder
-    evidence : ndarray of shape (..., n_sets)
+    n, wrong : ndarray of int, shape (..., n_sets)
+        Documents that were read, and wrong labels among them.
 
     Returns
     -------
     ndarray of int, shape (...)
     """
-    handed = np.zeros(evidence.shape[:-1])
-    passed = np.zeros(evidence.shape[:-1], dtype=int)
-    for place, size in enumerate(ladder.sizes.tolist()):
-        share = ladder.own[place] + handed
-        # The evidence is the logarithm of an e-value, whose reciprocal bounds the error probability. The limit 700
-        # avoids an underflow.
-        holds = (share > 0) & (np.exp(-np.minimum(evidence[..., place], 700)) <= share * (1 + 1e-9))
-        handed, passed = np.where(holds, share, 0.0), np.where(holds, size, passed)
-    return passed
+    holds = budget_evidence(wrong, n, ladder.sizes, ladder.allowed) >= -np.log(1 - ladder.level) - 1e-9
+    steps = np.cumprod(holds, axis=-1).sum(axis=-1)
+    return np.r_[0, ladder.sizes][steps]
 
 
 def count_reading(ladder: Ladder, ranks: np.ndarray, right: np.ndarray, frame: int) -> Reading:
@@ -695,14 +703,13 @@ def count_reading(ladder: Ladder, ranks: np.ndarray, right: np.ndarray, frame: i
     return Reading(inside.sum(axis=1), (inside & ~right[None]).sum(axis=1), len(ranks), frame)
 
 
-def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, passed: int) -> list[dict]:
+def forecast(belief: Belief, ladder: Ladder, reading: Reading, passed: int) -> list[dict]:
     """Forecast how many labels pass after more reading.
 
     Parameters
     ----------
     belief : Belief
     ladder : Ladder
-    budget : float
     reading : Reading
     passed : int
 
@@ -713,12 +720,10 @@ def forecast(belief: Belief, ladder: Ladder, budget: float, reading: Reading, pa
     """
     left = belief.size - reading.total
     steps = [step for step in STEPS if step < left] + ([left] if left else [])
-    return [{"read": n, "documents": wider_frame(belief, ladder, budget, reading, n, passed)[1]} for n in steps]
+    return [{"read": n, "documents": wider_frame(belief, ladder, reading, n, passed)[1]} for n in steps]
 
 
-def expected_to_pass(
-    belief: Belief, ladder: Ladder, budget: float, reading: Reading, more: int, frame: int, passed: int = 0
-) -> int:
+def expected_to_pass(belief: Belief, ladder: Ladder, reading: Reading, more: int, frame: int, passed: int = 0) -> int:
     """Return the expected number of passing labels after ``more`` documents are read evenly over the frame.
 
     The reading is simulated ``PLAYED`` times, each time with one shift drawn from the belief.
@@ -727,7 +732,6 @@ def expected_to_pass(
     ----------
     belief : Belief
     ladder : Ladder
-    budget : float
     reading : Reading
     more, frame, passed : int
 
@@ -748,5 +752,5 @@ def expected_to_pass(
     dense = np.where(known, max(0.0, after - before) / max(1 - before, 1e-9), after)
     added = rng.binomial(rings - n, np.minimum(dense, 1), size=(PLAYED, len(sizes)))
     wrong = wrong + rng.binomial(added, rates)
-    found = budget_evidence(np.cumsum(wrong, axis=1), np.cumsum(n + added, axis=1), sizes, budget)
-    return round(float(np.mean(np.maximum(passed, climb(Ladder(sizes, ladder.own[: len(sizes)]), found)))))
+    reached = climb(ladder._replace(sizes=sizes), np.cumsum(n + added, axis=1), np.cumsum(wrong, axis=1))
+    return round(float(np.mean(np.maximum(passed, reached))))

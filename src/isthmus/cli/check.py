@@ -114,7 +114,7 @@ def check(
     budget: Annotated[
         float | None,
         flag(
-            "--budget B", "Find the labels that can pass unread with at most this share wrong, at 95% confidence (0.1)."
+            "--budget B", "Find the labels that can pass unread, with at most this share of the whole file wrong (0.1)."
         ),
     ] = None,
     by_annotator: Annotated[

@@ -190,11 +190,11 @@ def guaranteed_tile(result) -> dict[str, Any] | None:
     read, budget = plural(found.read, "document"), f"{100 * found.budget:g} %"
     if found.documents:
         level = f"{100 * found.confidence_level:g} % confidence"
-        shown = f"At most {budget} of them are wrong, with {level}, by {read} read at random."
+        shown = f"At most {budget} of the finished file are wrong, with {level}, by {read} read at random."
         if found.unread < found.documents:
             shown += f" Nobody read {found.unread:,} of them."
     else:
-        shown = f"{read} read at random do not yet show that any part of the labels has at most {budget} wrong."
+        shown = f"{read} read at random do not yet show that any label can pass with {budget} of the file wrong."
     return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
 
 
