@@ -405,7 +405,7 @@ def unique_names(header: Sequence[str]) -> tuple[list[str], list[str]]:
     """
     names: dict[str, None] = {}
     given_names = set(header)
-    counts: Counter = Counter()  # columns with each repeated name, besides the first
+    counts: Counter = Counter()  # later columns with each repeated name
     for i, given in enumerate(header):
         # Empty names occur for index columns of data frames.
         name = first = unguard(given).strip() or f"column_{i + 1}"
