@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import posixpath
@@ -11,6 +12,8 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import reduce
+from itertools import accumulate
 from xml.etree import ElementTree
 
 from isthmus.exceptions import DataError, UsageError
@@ -18,7 +21,6 @@ from isthmus.exceptions import DataError, UsageError
 DEFAULT_LIMIT = 512 * 2**20  # bytes of unpacked data; reading takes about six times as much memory
 VARIABLE = "ISTHMUS_MAX_UNPACKED"  # environment variable with another limit
 _CHUNK = 1 << 22  # bytes of unpacked data per step
-_PACKED_CHUNK = 1 << 16  # bytes of packed data per step
 _TIGHTEST = 1032  # most unpacked bytes per packed byte of gzip
 _SIZES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 _limit: ContextVar[int | None] = ContextVar("isthmus_max_unpacked", default=None)
@@ -71,8 +73,7 @@ def unpack_limit() -> int:
     int
         Bytes.
     """
-    given = given_limit()
-    return DEFAULT_LIMIT if given is None else given
+    return given_limit() or DEFAULT_LIMIT
 
 
 def disk_limit(packed: int, given: int | None) -> int:
@@ -165,36 +166,18 @@ def gunzip(data: bytes, name: str) -> bytes:
     DataError
         The unpacked size exceeds the limit; memory has not grown yet.
     """
-    limit = unpack_limit()
     # Small files cannot exceed the limit and need no trial.
-    if len(data) * _TIGHTEST > limit:
-        total = 0
-        for part in _unpack(data):
-            total += len(part)
-            if total > limit:
+    if len(data) * _TIGHTEST > unpack_limit():
+        for size in accumulate(map(len, _unpack(data))):
+            if size > unpack_limit():
                 raise too_large(name)
     return b"".join(_unpack(data))
 
 
 def _unpack(data: bytes) -> Iterator[bytes]:
-    """Yield the unpacked content in chunks, so that memory use remains small."""
-    packed = memoryview(data)
-    place = 0
-    while place < len(packed):
-        member = zlib.decompressobj(wbits=31)
-        rest: bytes | memoryview = b""
-        while not member.eof:
-            if not rest:
-                rest = packed[place : place + _PACKED_CHUNK]
-                place += len(rest)
-            part = member.decompress(rest, _CHUNK)
-            if not part and not rest and not member.eof:
-                raise EOFError("it ends before the end of the packed data")
-            yield part
-            rest = member.unconsumed_tail
-        place -= len(member.unused_data)
-        while packed[place : place + 1] == b"\0":  # some tools pad with zeros
-            place += 1
+    """Return the unpacked content in chunks, so that memory use remains small."""
+    file = gzip.GzipFile(fileobj=io.BytesIO(data))
+    return iter(lambda: file.read(_CHUNK), b"")
 
 
 # -- Check the size of a workbook before it is read
@@ -292,8 +275,5 @@ def check_sheets(data: bytes, name: str, paths: Iterable[str]) -> None:
 
 
 def _column(letters: bytes) -> int:
-    """Return the number of a column from its letters."""
-    number = 0
-    for letter in letters.upper():
-        number = 26 * number + letter - 64
-    return number
+    """Return the number of a column from its letters, which are digits from A = 1 to Z = 26."""
+    return reduce(lambda number, letter: 26 * number + letter - 64, letters.upper(), 0)

@@ -11,7 +11,6 @@ import platform
 import re
 import secrets
 import stat
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -448,7 +447,7 @@ def output_kind(path: str | Path) -> str:
 # -- Text formats, for whole files and for parts of large files --------------------------------------------------------
 # The csv module does not quote a single carriage return in every version of Python, so it is not used for csv files.
 
-_NEEDS_QUOTES = re.compile(r'[",;\t\r\n]|^\s|\s$')
+_NEED_QUOTES = ('"', ",", ";", "\t", "\r", "\n", "\0")  # characters for which a cell is quoted or changed
 _AT_ONCE = 20_000  # rows that are converted and written in one step
 
 
@@ -526,47 +525,28 @@ def write_lines(out: Any, records: Iterable[Mapping[str, Any]]) -> int:
 
 
 def _csv_cells(cells: list, guard: FormulaEscaper) -> list[str]:
-    """Return the text of csv cells; convert each distinct value of a column with few values only once."""
+    """Return the text of csv cells."""
     kinds = {*map(type, cells)}
-    if kinds == {str} and len(set(cells[:1_000])) > 100:
-        if "".join(cells).isalnum():  # letters and digits only: no cell needs quotes or an apostrophe
+    if kinds <= {float, bool} and all(map(math.isfinite, cells)):
+        return list(map(str, cells))
+    if kinds == {str}:
+        # Most columns need no quotes and no apostrophe, which a search in the joined text shows at once.
+        marks, edges = set("".join(cells)), {cell[:1] for cell in cells} | {cell[-1:] for cell in cells}
+        if marks.isdisjoint(_NEED_QUOTES) and edges.isdisjoint(FORMULA_SIGNS) and not any(map(str.isspace, edges)):
             return cells
-        return [_csv_text(cell, guard) for cell in cells]
-    # A Counter treats 0.0 and -0.0 as equal, but a file distinguishes them.
-    if len(kinds) != 1 or not kinds <= {float, bool, str} or (kinds == {float} and 0.0 in cells):
-        return [_csv_cell(cell, guard) for cell in cells]
-    written = {}
-    changed = guard.count
-    for cell, times in Counter(cells).items():
-        before = guard.count
-        plain = type(cell) is float and 0.0 < cell < math.inf
-        written[cell] = str(cell) if plain else _csv_cell(cell, guard)
-        changed += (guard.count - before) * times
-    guard.count = changed  # each changed cell counts, although each value was converted only once
-    return [written[cell] for cell in cells]
-
-
-def _csv_text(text: str, guard: FormulaEscaper) -> str:
-    """Return the csv form of a text, as :func:`_csv_cell` does.
-
-    One search per character is several times faster than a search for all characters.
-    """
-    if "\0" in text or text.startswith(FORMULA_SIGNS):
-        return _csv_cell(text, guard)
-    if '"' in text:
-        return '"' + text.replace('"', '""') + '"'
-    if "," in text or ";" in text or "\t" in text or "\n" in text or "\r" in text:
-        return '"' + text + '"'
-    return '"' + text + '"' if text[:1].isspace() or text[-1:].isspace() else text
+    return [_csv_cell(cell, guard) for cell in cells]
 
 
 def _csv_cell(value: Any, guard: FormulaEscaper) -> str:
+    """Return the text of a csv cell."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
     text = json_text(value) if is_structure(value) else guard(value if isinstance(value, str) else as_text(value))
     # Isthmus and other programs could not read a file with a NUL byte.
-    text = text.replace("\0", "\ufffd") if "\0" in text else text
-    return '"' + text.replace('"', '""') + '"' if _NEEDS_QUOTES.search(text) else text
+    text = text.replace("\0", "\ufffd")
+    if text[:1].isspace() or text[-1:].isspace() or any(mark in text for mark in _NEED_QUOTES):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 # -- parquet and workbooks ---------------------------------------------------------------------------------------------
