@@ -72,6 +72,7 @@ CODES = {
     "tied-classes": "Classes tie, and their sorted order decided.",
     "fallback": "A simpler method was used, for the reason given.",
     "unknown-words": "Labelled words that no document holds; they are kept for later.",
+    "no-encoder": "A sentence encoder would probably help, and none was used.",
     "weak-bridge": "Source and target share few words.",
     "guarded-cells": "Cells that a spreadsheet would run as formulas were written with an apostrophe before them.",
 }

@@ -15,8 +15,13 @@ from isthmus.choose.guaranteed import LOOK, Step, draw_to_decide, look_at_random
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.choose.sampling import sample_table
 from isthmus.exceptions import UsageError
+from isthmus.features.embeddings import STATIC, has_static_vectors
+from isthmus.features.languages import languages_in_use
+from isthmus.features.lexicons import read_polarity
 from isthmus.feedback.model import calibrated_proba, without_answers
 from isthmus.feedback.teaching import labels_without_own_answer
+
+SHORT_TEXT = 200  # characters; with a smaller median, words alone say little about a text
 
 
 def class_shares(result: Any, by: Sequence | None = None) -> list[dict]:
@@ -115,6 +120,39 @@ def suggest_reading(result: Any) -> Step | None:
         return step
     is_long = np.count_nonzero(result.needs_review) > LOOK
     return read_list(result.needs_review, result.texts, forecast(result, LOOK) if is_long else None)
+
+
+def advise_encoder(result: Any) -> dict[str, str] | None:
+    """Return advice to use a sentence encoder; see :attr:`isthmus.api.result.LabelResult.advice`.
+
+    Parameters
+    ----------
+    result : LabelResult
+
+    Returns
+    -------
+    dict of str to str or None
+        ``code`` and ``message``.
+    """
+    settings = result.settings
+    used = settings.get("vectors", "none")
+    # Without vectors although the packaged ones are installed, the caller wants none.
+    if used not in ("none", STATIC) or (used == "none" and has_static_vectors()):
+        return None
+    if settings.get("method") != "auto" or not result.source_texts:
+        return None
+    if read_polarity(result.classes) is not None:
+        reason = "The classes are verdicts"
+    elif np.median([len(text) for text in result.texts]) <= SHORT_TEXT:
+        reason = "The texts are short"
+    else:
+        return None
+    name = "bge-small-en-v1.5" if languages_in_use(result.texts) == ("en",) else "multilingual-e5-small"
+    message = (
+        f"{reason}, and no sentence encoder was used; an encoder would probably label more texts correctly. Install "
+        f"isthmus[onnx], run 'isthmus models get {name}', and label again with embed='{name}'."
+    )
+    return {"code": "no-encoder", "message": message}
 
 
 def forecast(result: Any, answers: int | Mapping | Any) -> AnswerForecast | None:

@@ -371,6 +371,17 @@ class LabelResult(FrameResult, Labelling):
 
         return reading.suggest_reading(self)
 
+    @property
+    def advice(self) -> dict[str, str] | None:
+        """Advice to use a sentence encoder: ``code`` and ``message``, or None.
+
+        The code ``no-encoder`` appears if method ``auto`` used no encoder and either the classes are verdicts or the
+        median length of the texts is at most 200 characters.
+        """
+        from isthmus.api import reading
+
+        return reading.advise_encoder(self)
+
     def forecast(self, answers: int | Mapping | Any = 100) -> AnswerForecast | None:
         """Forecast the effect of more answers.
 

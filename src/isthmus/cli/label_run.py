@@ -510,7 +510,8 @@ def conclude(
         if forecast is not None:
             summary["forecast"] = forecast._asdict()
         next_step = describe_questions(request, forecast, len(questions["document"]))
-    for name in ("expected_accuracy", "class_shares", "class_shares_by", "forecast", "novel", "warnings", "sources"):
+    figures = "expected_accuracy", "class_shares", "class_shares_by", "forecast"
+    for name in (*figures, "novel", "warnings", "advice", "sources"):
         if name in summary:
             record[name] = summary[name]
     finish(request, summary, record, written, learned=result.learned, next_step=next_step)
@@ -685,6 +686,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         "class_shares": share_records(result.class_shares()),
         "novel": result.novel,
         "warnings": result.warnings,
+        **({} if result.advice is None or result.learned else {"advice": result.advice}),
         "sources": result.sources,
         "output": output,
     }
@@ -772,6 +774,8 @@ def describe_outcome(
     """
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     first = [f"warning: {in_flags(row['message'])}" for row in warned]
+    advice = summary.get("advice")
+    first += [f"note: {in_flags(advice['message'])} [{advice['code']}]"] if advice else []
     sources = [describe_sources(summary["sources"])] if summary.get("sources") else []
     if learned is None:
         first += [*sources, *notes, *ahead]
