@@ -459,7 +459,7 @@ def test_an_encoder_that_has_changed_is_refused(tmp_path):
     need_vectors("vectors")
     path = change(
         label("vectors").save(tmp_path / "m"),
-        lambda header: fields(header, "static_vectors.VectorRows").update(fingerprint="other"),
+        lambda header: fields(header, "vector_rows.VectorRows").update(fingerprint="other"),
     )
     refuses(path, "has changed since")
 

@@ -50,7 +50,7 @@ TYPES = {
     "isthmus.clustering.fitted": ("FittedClusters",),
     "isthmus.clustering.guidance": ("GuidanceEstimate",),
     "isthmus.features.embeddings": ("VectorTable",),
-    "isthmus.features.static_vectors": ("VectorRows",),
+    "isthmus.features.vector_rows": ("VectorRows",),
     "isthmus.features.term_rows": ("LatentRows", "SideBySide", "TermRows", "UnitRows", "Vocabulary"),
     "isthmus.features.tokens": ("WordAnalyzer",),
     "isthmus.feedback.answers": ("Answers",),

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tiny_onnx import write_encoder
 
+import isthmus
 from isthmus._progress import listen
 from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.features import TextEmbedder, embed_texts
@@ -182,6 +183,21 @@ def test_a_pipeline_refuses_a_changed_encoder(folder):
     module._named.cache_clear()
     with pytest.raises(DataError, match="has changed") as caught:
         embedder.transform(["blue"])
+    assert caught.value.code == "bad-model"
+
+
+def test_a_saved_result_remembers_its_encoder(folder, tmp_path):
+    source, labels = ["red red", "blue", "red", "blue blue"] * 5, ["warm", "cold"] * 10
+    target = ["red", "blue", "blue red blue"] * 4
+    result = isthmus.label(source, labels, target, method="vectors", embed=str(folder))
+    result.save(tmp_path / "saved.isthmus")
+    module._named.cache_clear()
+    loaded = isthmus.load(tmp_path / "saved.isthmus")
+    assert loaded.predict(["red red red", "blue"]).tolist() == ["warm", "cold"]
+    write(folder, pooling={"pooling_mode_cls_token": True})
+    module._named.cache_clear()
+    with pytest.raises(DataError, match="has changed") as caught:
+        loaded.predict(["red red red red"])
     assert caught.value.code == "bad-model"
 
 

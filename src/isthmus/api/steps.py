@@ -53,8 +53,8 @@ from isthmus.features.embeddings import (
     resolve_embedder,
 )
 from isthmus.features.languages import resolve_language
-from isthmus.features.static_vectors import VectorRows
 from isthmus.features.term_rows import all_steps
+from isthmus.features.vector_rows import VectorRows
 from isthmus.feedback.model import vector_steps
 from isthmus.methods import METHODS, get_method
 from isthmus.options import BUDGET_OF, LabelOptions

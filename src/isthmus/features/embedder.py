@@ -12,7 +12,8 @@ from isthmus._validation import check_texts
 from isthmus.base import check_parameters
 from isthmus.features.counting import shared, texts_key
 from isthmus.features.embeddings import Embedder, FunctionEmbedder, VectorTable, resolve_embedder
-from isthmus.features.static_vectors import STATIC, VectorRows
+from isthmus.features.static_vectors import STATIC
+from isthmus.features.vector_rows import VectorRows
 
 
 class TextEmbedder(TransformerMixin, BaseEstimator):

@@ -14,7 +14,7 @@ from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Answers, Rename
 from isthmus.exceptions import UsageError
 from isthmus.features.embeddings import VectorTable
-from isthmus.features.static_vectors import VectorRows
+from isthmus.features.vector_rows import VectorRows
 from isthmus.feedback.views import FLOOR
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.

@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from isthmus._math.fitted import fitted
 from isthmus._math.rows import softmax, unit_rows
-from isthmus.features.static_vectors import VectorRows
 from isthmus.features.term_rows import TermRows
 from isthmus.features.tokens import readable, surface_forms
+from isthmus.features.vector_rows import VectorRows
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 VIEWS = fitted("answer_views")
