@@ -86,7 +86,7 @@ def test_a_saved_labelling_goes_on_as_if_it_had_never_been_saved(made, taught, t
     for result in (loaded, back):
         np.testing.assert_allclose(result.probabilities, direct.probabilities, rtol=1e-9)
         np.testing.assert_array_equal(result.needs_review, direct.needs_review)
-        assert vars(result.answers) == vars(direct.answers)
+        assert result.answers == direct.answers
         assert result.history == direct.history
         assert result.expected_accuracy == direct.expected_accuracy
     assert sorted(back.answers.words) == sorted([*taught.answers.words, "zebra"])

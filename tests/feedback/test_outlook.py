@@ -31,7 +31,8 @@ def account(monkeypatch):
             at_random=at_random,
         )
         nowhere = np.zeros(4 * n, dtype=bool)
-        return teaching.account(fit, np.full(4 * n, 0.9), nowhere, nowhere[:n], 0)[1], seen
+        whole = WholeGroups(np.zeros(0, dtype=int), AccuracyEstimate(0.5, 0.0, 1.0))
+        return teaching.account(fit, np.full(4 * n, 0.9), nowhere, nowhere[:n], 0, whole)[1], seen
 
     return say
 

@@ -23,7 +23,7 @@ from isthmus.feedback.correction import (
     pseudo_answers,
     widen_vote,
 )
-from isthmus.feedback.self_training import _match_confidence, _raise, share_of_words, train_on_everything
+from isthmus.feedback.self_training import _match_confidence, train_on_everything
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
 CLASSES = np.array(["a", "b", "c"])
@@ -201,15 +201,6 @@ def test_sharpness_is_drawn_towards_one():
 
 
 # ---- self-training
-
-
-@pytest.mark.parametrize(("n", "share"), [(0, 0.0), (10, 0.0), (11, 0.8 / 11), (40, 0.6), (1_000, 0.792)])
-def test_the_share_of_self_training_grows_with_the_answers(n, share):
-    assert share_of_words(n) == pytest.approx(share)
-
-
-def test_probabilities_are_raised_and_add_up_to_one():
-    assert _raise(np.array([[0.64, 0.36]]), 1.5) == pytest.approx(np.array([[0.512, 0.216]]) / 0.728)
 
 
 def test_the_power_brings_the_mean_confidence_back_within_its_bounds():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -153,91 +153,65 @@ def learn_correction(
         )
         best = max(chosen.table, key=lambda row: row["weight"])
         pairs = [(best["trust"], best["strength"])]
-    learn, widen = _reduced(all_rows, extra)
-    fits = []
+    n_scored = len(targets)
+    if extra is not None:
+        # Labelled words are in the training rows of every fold, so they have none of their own.
+        words, word_codes = extra
+        all_rows = sp.vstack([all_rows, words], format="csr")
+        targets = np.vstack([targets, np.eye(len(classes))[word_codes]])
+        offset = np.vstack([offset, np.zeros((len(word_codes), len(classes)))])
+        folds = np.concatenate([folds, np.full(len(word_codes), -1)])
+    widen: Callable[[np.ndarray], np.ndarray] = np.asarray
+    if all_rows.shape[0] < min(MOST_EXACT, all_rows.shape[1]):
+        all_rows, widen = span_rows(all_rows)
+    losses, held_out, coefs = [], [], []
     for step, (trust, strength) in enumerate(pairs):
         progress("learning from answers", step, len(pairs))
-        coef, held_out = _cross_fit(*learn, targets, trust * offset, strength, folds, extra)
-        loss = -float(np.sum(targets * log_softmax(held_out, axis=1)))
-        fits.append(_Fit(trust, strength, loss, held_out[: len(codes)], coef))
+        coef, scores = _cross_fit(all_rows, targets, trust * offset, strength, folds)
+        losses.append(-float(np.sum(targets[:n_scored] * log_softmax(scores[:n_scored], axis=1))))
+        held_out.append(scores[: len(codes)])
+        coefs.append(coef)
     progress("learning from answers", len(pairs), len(pairs))
     # Steps away from the most careful pair, whose values come last.
     steps = [len(trusts) - 1 - trusts.index(trust) + len(strengths) - 1 - strengths.index(s) for trust, s in pairs]
-    averaged = _average(fits, caution * np.array(steps), codes, classes, widen)
-    return replace(averaged, new_shares=new_shares, doubt=doubt)
-
-
-def _reduced(rows: Any, extra: Any) -> tuple[tuple[Any, Any], Callable[[np.ndarray], np.ndarray]]:
-    """Return rows of answers and of words in a basis of their span, if it is smaller, and the transformation back."""
-    both = rows if extra is None else sp.vstack([rows, extra[0]], format="csr")
-    widen: Callable[[np.ndarray], np.ndarray] = np.asarray
-    if both.shape[0] < min(MOST_EXACT, both.shape[1]):
-        both, widen = span_rows(both)
-    return (both[: rows.shape[0]], both[rows.shape[0] :]), widen
-
-
-def _cross_fit(
-    rows: Any, words: Any, targets: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray, extra: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return coefficients fitted on all answers, and held-out scores of each answer."""
-
-    def fit(part: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-        own, wanted, shift = rows[part], targets[part], offset[part]
-        if extra is not None:
-            stack = sp.vstack if sp.issparse(rows) else np.vstack
-            own, wanted = stack([own, words]), np.vstack([wanted, np.eye(offset.shape[1])[extra[1]]])
-            shift = np.vstack([shift, np.zeros((words.shape[0], offset.shape[1]))])
-        return fit_softmax_ridge(own, wanted, shift, strength, start=start)
-
-    # The fit on all answers is a good start for the fits on the folds.
-    coef = fit(np.arange(len(targets)), np.zeros((rows.shape[1], offset.shape[1])))
-    held_out = offset.copy()
-    for fold in np.unique(folds):
-        out = np.flatnonzero(folds == fold)
-        held_out[out] += rows[out] @ fit(np.flatnonzero(folds != fold), coef)
-    return coef, held_out
-
-
-@dataclass(frozen=True)
-class _Fit:
-    trust: float
-    strength: float
-    loss: float
-    held_out: np.ndarray
-    coef: np.ndarray
-
-
-def _average(
-    fits: list[_Fit],
-    penalties: np.ndarray,
-    codes: np.ndarray,
-    classes: np.ndarray,
-    widen: Callable[[np.ndarray], np.ndarray],
-) -> Correction:
-    losses = np.array([fit.loss for fit in fits]) + penalties
+    penalized = np.array(losses) + caution * np.array(steps)
     # Subtracting the minimum avoids an underflow.
-    weights = np.exp(losses.min() - losses)
+    weights = np.exp(penalized.min() - penalized)
     weights /= weights.sum()
-
-    def mean(name: str) -> Any:
-        return sum(weight * getattr(fit, name) for weight, fit in zip(weights, fits, strict=True))
-
-    scores = mean("held_out")
+    scores = _mean(weights, held_out)
     sharpness = fit_sharpness(scores, codes)
     table = [
-        {"trust": fit.trust, "strength": fit.strength, "loss": fit.loss / max(1, len(codes)), "weight": float(weight)}
-        for fit, weight in zip(fits, weights, strict=True)
+        {"trust": trust, "strength": strength, "loss": loss / max(1, len(codes)), "weight": float(weight)}
+        for (trust, strength), loss, weight in zip(pairs, losses, weights, strict=True)
     ]
     return Correction(
         classes=classes,
-        coef=widen(mean("coef")),
-        trust=float(mean("trust")),
+        coef=widen(_mean(weights, coefs)),
+        trust=float(_mean(weights, [trust for trust, _ in pairs])),
         sharpness=sharpness,
-        new_shares=np.zeros(0),
-        doubt=0.0,
+        new_shares=new_shares,
+        doubt=doubt,
         held_out=softmax(sharpness * scores, axis=1),
         table=table,
     )
+
+
+def _mean(weights: np.ndarray, values: Sequence[Any]) -> Any:
+    return sum(weight * value for weight, value in zip(weights, values, strict=True))
+
+
+def _cross_fit(
+    rows: Any, targets: np.ndarray, offset: np.ndarray, strength: float, folds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return coefficients fitted on all rows, and the scores of each row by a fit without its fold."""
+    start = np.zeros((rows.shape[1], offset.shape[1]))
+    coef = fit_softmax_ridge(rows, targets, offset, strength, start=start)
+    held_out = offset.copy()
+    for fold in np.unique(folds[folds >= 0]):
+        out, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        # The fit on all answers is a good start for the fits on the folds.
+        held_out[out] += rows[out] @ fit_softmax_ridge(rows[rest], targets[rest], offset[rest], strength, start=coef)
+    return coef, held_out
 
 
 def pseudo_answers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -119,23 +119,6 @@ class Learned:
         return replace(self, name="", before=counts, after=counts, new_classes={}, **nothing)
 
 
-class Check(Protocol):
-    """Interface that feedback requires of a checked sample."""
-
-    def renamed(self, names: dict) -> Any:
-        """Return the sample with renamed classes.
-
-        Parameters
-        ----------
-        names : dict
-            New name by old name.
-
-        Returns
-        -------
-        Check
-        """
-
-
 @dataclass(kw_only=True, repr=False)
 class Labelling:
     """Labels of the target's texts, the model, and the answers of annotators.
@@ -164,7 +147,7 @@ class Labelling:
     novel: list[dict] = field(default_factory=list)
     warnings: list[dict] = field(default_factory=list)
     before: dict[str, Any] | None = None  # attributes to restore when all answers are undone
-    checked: Check | None = None
+    checked: Any = None  # the latest check of a sample
     given_vectors: VectorTable | None = None  # given vectors that no method uses; teaching uses them
     review_reason: Any = None  # per text one of REVIEW_REASONS, '' for a text that needs no review
     given_words: list[str] = field(default_factory=list)  # labelled words that the methods used

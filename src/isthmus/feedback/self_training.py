@@ -47,23 +47,6 @@ class WordModel:
         )
 
 
-def share_of_words(n_answers: int) -> float:
-    """Return the weight of self-training in the result: 0 up to ten answers, then increasing.
-
-    Self-training transfers the effect of answers, but it also changes labels by itself: with a single answer about as
-    many as without any.
-
-    Parameters
-    ----------
-    n_answers : int
-
-    Returns
-    -------
-    float
-    """
-    return SELF_TRAINING["by_words"] * max(0, n_answers - SELF_TRAINING["fewest"]) / max(1, n_answers)
-
-
 def train_on_everything(
     source_words: Any,
     source_codes: np.ndarray,
@@ -94,26 +77,22 @@ def train_on_everything(
     WordModel
     """
     n_classes = probabilities.shape[1]
-    own = np.where(
-        answered[:, None],
-        SELF_TRAINING["answers"] * probabilities,
-        SELF_TRAINING["others"] * _raise(probabilities, SELF_TRAINING["power"]),
-    )
+    raised = probabilities ** SELF_TRAINING["power"]
+    raised /= raised.sum(axis=1, keepdims=True)
+    own = np.where(answered[:, None], SELF_TRAINING["answers"] * probabilities, SELF_TRAINING["others"] * raised)
     targets = np.vstack([SELF_TRAINING["source"] * np.eye(n_classes)[source_codes], own])
     rows = sp.vstack([source_words, words], format="csr")
     rows = sp.hstack([rows, np.full((rows.shape[0], 1), SELF_TRAINING["constant"])], format="csr")
     coef = fit_softmax_ridge(rows, targets, np.zeros(targets.shape), SELF_TRAINING["strength"], max_iter=STEPS)
-    model = WordModel(coef, 1.0, share_of_words(int(answered.sum()) if n_answers is None else n_answers))
+    n_answers = int(answered.sum()) if n_answers is None else n_answers
+    # With few answers, self-training changes as many labels as without any, so its weight grows with their number.
+    share = SELF_TRAINING["by_words"] * max(0, n_answers - SELF_TRAINING["fewest"]) / max(1, n_answers)
+    model = WordModel(coef, 1.0, share)
     free = ~answered
     if not free.any():
         return model
     scores = np.log(np.maximum(model.probabilities(words[free]), 1e-300))
     return replace(model, power=_match_confidence(scores, float(probabilities[free].max(axis=1).mean())))
-
-
-def _raise(probabilities: np.ndarray, power: float) -> np.ndarray:
-    raised = probabilities**power
-    return raised / raised.sum(axis=1, keepdims=True)
 
 
 def _match_confidence(scores: np.ndarray, confidence: float) -> float:

@@ -43,7 +43,7 @@ from isthmus.feedback.model import calibrated_proba
 from isthmus.feedback.self_training import train_on_everything
 from isthmus.feedback.tables import read_answers
 from isthmus.feedback.views import DocumentViews
-from isthmus.feedback.whole import NO_GROUPS, WholeGroups, whole_groups
+from isthmus.feedback.whole import WholeGroups, whole_groups
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 BY_ANSWERS = fitted("accuracy_by_answers")
@@ -115,8 +115,8 @@ def teach(
     known = known.plus(given)
     untaught = labelling.untaught()
     if not known.learnable:
-        kept = known if known.blank or known.given else None
-        return replace(untaught, answers=kept, learned=None, checked=None)
+        stored = known if known.blank or known.given else None
+        return replace(untaught, answers=stored, learned=None, checked=None)
     taught = learn_answers(untaught, labelling, known, given)
     if batch is None:
         return taught
@@ -389,7 +389,7 @@ def account(
     in_group: np.ndarray,
     from_group: np.ndarray,
     seed: int | None,
-    whole: WholeGroups | None = None,
+    whole: WholeGroups,
 ) -> tuple[Expectation | None, dict | None]:
     """Estimate the accuracy, and forecast the effect of more answers.
 
@@ -404,7 +404,7 @@ def account(
     from_group : ndarray of bool, shape (n_answers,)
         Answered documents whose group still exists.
     seed : int or None
-    whole : WholeGroups, optional
+    whole : WholeGroups
 
     Returns
     -------
@@ -412,7 +412,6 @@ def account(
     ahead : dict or None
         None if there are too few answers.
     """
-    whole = whole or NO_GROUPS
     correction = fit.stage.correction
     n_answers = len(fit.codes)
     read = ~np.isin(fit.places, whole.documents)

@@ -226,22 +226,6 @@ class DocumentViews:
         """
         return self._meaning(self._read(texts)[0])
 
-    def blocks(self, n_columns: int) -> dict[str, slice]:
-        """Return the columns of each view.
-
-        Parameters
-        ----------
-        n_columns : int
-            Columns of the rows of texts.
-
-        Returns
-        -------
-        dict of str to slice
-        """
-        ends = np.cumsum([self.components.shape[1], len(self.components), len(self.vector_mean), 1]).tolist()
-        names = ("words", "meaning", "vectors", "constant", "opinions")
-        return dict(zip(names, map(slice, [0, *ends], [*ends, n_columns]), strict=True))
-
     def words_of(self, rows: sp.csr_matrix) -> sp.csr_matrix:
         """Return the tf-idf values of words from rows of texts.
 

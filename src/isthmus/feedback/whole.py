@@ -51,9 +51,6 @@ class WholeGroups:
         return replace(expected, estimate=estimate, low=low, high=high)
 
 
-NO_GROUPS = WholeGroups(np.zeros(0, dtype=int), AccuracyEstimate(0.5, 0.0, 1.0))
-
-
 def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
     """Return the documents that got a class with their whole group, and how often that class is right.
 

@@ -94,8 +94,11 @@ def _taught(
     changes: Mapping[str, Any],
 ) -> np.ndarray:
     scale = np.ones(rows.shape[1])
-    for view, columns in views.blocks(rows.shape[1]).items():
-        scale[columns] = np.sqrt(changes.get(view, 1.0))
+    # The views are adjacent columns: words, meaning, vectors, a constant, and the opinions of the methods.
+    ends = np.cumsum([views.n_words, len(views.components), len(views.vector_mean), 1]).tolist()
+    names = ("words", "meaning", "vectors", "constant", "opinions")
+    for view, start, end in zip(names, [0, *ends], [*ends, rows.shape[1]], strict=True):
+        scale[start:end] = np.sqrt(changes.get(view, 1.0))
     scaled = rows @ sp.diags(scale, format="csr")
     tried = {name: changes[name] for name in ("trusts", "strengths", "caution") if name in changes}
     vote = first.probabilities
