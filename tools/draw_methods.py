@@ -422,7 +422,7 @@ def round_trip() -> tuple[Table, alt.Chart]:
 
     def right(labels) -> str:
         found = np.mean([truth[name] == label for name, label in zip(cars.ids, labels, strict=True)])
-        return f"{100 * found:.0f} % right"
+        return f"{100 * found:.0f}% right"
 
     with TemporaryDirectory() as folder:
         tasks = Path(folder, "tasks.json")

@@ -71,7 +71,7 @@ def set_readme() -> dict:
     text = README.read_text(encoding="utf-8")
     start = text.index("```text\n") + len("```text\n")
     text = text[:start] + printed + text[text.index("```", start) :]
-    text = re.sub(r"Here \d+ % of the labels are right", f"Here {figures['right']} % of the labels are right", text)
+    text = re.sub(r"Here \d+% of the labels are right", f"Here {figures['right']}% of the labels are right", text)
     README.write_text(text, encoding="utf-8")
     (STATIC / "pictures.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     return figures

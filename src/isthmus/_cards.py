@@ -10,6 +10,8 @@ from functools import cache
 from html import escape
 from pathlib import Path
 
+from isthmus.wording import percent
+
 _ALONE = "/* Cards alone */"  # marks the start of the rules for cards in the style sheet; pages do not use these rules
 
 
@@ -93,7 +95,7 @@ def card(
         f'<section class="tile"><h2>{escape(name)}</h2><p>{escape(value)}</p></section>' for name, value in facts
     )
     drawn = "".join(
-        f'<span><bdi>{escape(name)}</bdi> {100 * share:.0f} %</span><svg class="bar" viewBox="0 0 100 1" '
+        f'<span><bdi>{escape(name)}</bdi> {percent(share)}</span><svg class="bar" viewBox="0 0 100 1" '
         f'preserveAspectRatio="none" aria-hidden="true"><rect class="mark" height="1" '
         f'width="{100 * min(max(share, 0.0), 1.0):.1f}"/></svg>'
         for name, share in bars

@@ -19,7 +19,7 @@ def test_a_labelling_is_one_line_and_a_card():
     assert "<b>staff" not in card
     assert f">{int(result.needs_review.sum())} " in card
     share = next(row["estimate"] for row in result.class_shares() if row["class"] == "product")
-    assert f"<bdi>product</bdi> {100 * share:.0f} %" in card, "the share is the estimate, not the count of labels"
+    assert f"<bdi>product</bdi> {100 * share:.0f}%" in card, "the share is the estimate, not the count of labels"
 
 
 def test_a_grouping_is_one_line_and_a_card():
@@ -27,7 +27,7 @@ def test_a_grouping_is_one_line_and_a_card():
     assert repr(result) == "GroupingResult(4 texts, 2 clusters, 0 of them new)"
     card = result._repr_html_()
     assert "2 clusters, and each follows a group of the source." in card
-    assert "<bdi>product</bdi> 50 %" in card
+    assert "<bdi>product</bdi> 50%" in card
     assert "<b>staff" not in card
 
 
@@ -38,7 +38,7 @@ def test_without_the_extra_a_grouping_shows_the_same_facts_plainly(monkeypatch):
     monkeypatch.setattr("isthmus.report.cluster_card", missing)
     card = isthmus.cluster(SOURCE, LABELS, [*TARGET, "kind staff"], n_clusters=2, min_df=1)._repr_html_()
     assert "2 clusters of 4 texts" in card
-    assert card.count("</bdi> 50 %<") == 2
+    assert card.count("</bdi> 50%<") == 2
 
 
 def test_a_diagnosis_is_one_line_and_its_card_leaves_out_what_is_fine():

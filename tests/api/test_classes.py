@@ -73,7 +73,7 @@ def test_without_a_source_reading_begins_with_a_random_sample(alone, added, monk
 
 def test_a_class_that_the_source_lacks_is_added(added):
     assert added.classes.tolist() == ["parking", "price", "staff"]
-    assert right(added) >= 0.9, f"expected at least 90 % right, found {right(added):.0%}"
+    assert right(added) >= 0.9, f"expected at least 90% right, found {right(added):.0%}"
     row = next(row for row in added.decision if row["method"] == "names")
     assert row["chosen"]
     assert "adds classes that only their names describe: parking" in row["why"]
@@ -93,7 +93,7 @@ def test_its_accuracy_is_estimated_from_how_well_names_describe_the_source(added
 
 def test_without_a_source_names_alone_decide(alone):
     assert alone.method == "names"
-    assert right(alone) >= 0.9, f"expected at least 90 % right, found {right(alone):.0%}"
+    assert right(alone) >= 0.9, f"expected at least 90% right, found {right(alone):.0%}"
     assert alone.expected_accuracy.estimate is None
     assert "answer about a hundred" in alone.expected_accuracy.reason
     assert alone.needs_review.all()

@@ -119,7 +119,7 @@ def test_sizes_that_cannot_be(call, code):
 @pytest.mark.slow
 @pytest.mark.parametrize(("population", "n"), [(2000, 100), (400, 100), (300, 150), (150, 50)])
 def test_accuracy_interval_covers_as_it_says_by_exact_count(population, n):
-    """Over all accuracies from one half up: 95 % on average, and not much less where accuracy is not extreme."""
+    """Over all accuracies from one half up: 95% on average, and not much less where accuracy is not extreme."""
     intervals = np.array([share_interval(count, n, population, two_sided_z(0.95)) for count in range(n + 1)])
     right = np.arange(population // 2, population + 1)
     held = (intervals[:, :1] <= right / population + 1e-12) & (intervals[:, 1:] >= right / population - 1e-12)
@@ -216,7 +216,7 @@ def test_a_class_the_model_does_not_know_is_wrong_and_named():
     assert [row["class"] for row in found.precision] == ["a", "b", "c"]
     assert found.shares[-1]["labels"] == 0 < found.shares[-1]["estimate"]
     assert {"label": "b", "true_label": "Other", "documents": 1} in found.confusion
-    assert "Other: share" in str(found)
+    assert "Other: proportion" in str(found)
     assert "none of the classes" in str(found)
 
 
@@ -451,7 +451,7 @@ def test_a_sample_of_the_surest_is_refused_from_the_first_place_beyond():
     """Documents 1 and 3 are the two surest."""
     labels, confidence = np.array(["a"] * 4), [0.2, 0.9, 0.5, 0.8]
     assert check_sample(labels, confidence, [1, 3], ["a", "a"], among=2).n == 2
-    with pytest.raises(DataError, match="from the 2 surest documents of another labelling"):
+    with pytest.raises(DataError, match="from the 2 most confident documents of another labelling"):
         check_sample(labels, confidence, [1, 2], ["a", "a"], among=2)
     with pytest.raises(DataError, match="None of the 0 documents"):
         check_sample(labels, confidence, np.zeros(0, dtype=int), [], among=2)

@@ -89,7 +89,7 @@ def test_a_guarantee_is_rarely_broken_though_one_looks_after_every_page(shift):
         place = np.searchsorted(ladder.sizes, passed)
         left = in_all[place] - np.take_along_axis(found, place[:, None], axis=1)[:, 0]
         broken |= (passed > 0) & (left > 40)
-    # 5 % of 400 are 20; more than 31 would happen by chance once in a hundred times.
+    # 5% of 400 are 20; more than 31 would happen by chance once in a hundred times.
     assert broken.sum() <= 31, f"{broken.sum()} of 400 guarantees were broken, expected at most one in twenty"
 
 
@@ -194,7 +194,7 @@ def test_sample_and_check_with_a_budget(result):
     assert result.needs_review[first], "a label that was read and is wrong cannot pass as it is"
     assert (~result.needs_review).sum() == passing.documents - 1
     assert passing.unread == passing.documents - 80, "the wrong one, read, is in the set as well"
-    said = f"guaranteed: {passing.documents} of 300 labels can pass ({passing.unread} unread), at most 10 %"
+    said = f"guaranteed: {passing.documents} of 300 labels can pass ({passing.unread} unread), at most 10%"
     assert str(found).startswith(said)
     assert "share" not in str(found), "shares among the surest say nothing about all"
     more = result.sample(20, budget=0.1)
@@ -306,7 +306,7 @@ def test_a_draw_goes_by_what_was_expected_of_the_labels():
 
 
 def test_less_is_forecast_to_pass_where_less_was_expected_to_be_right():
-    """All forty that were read are right, but a source that promised 60 % is not forgotten for that."""
+    """All forty that were read are right, but a source that promised 60% is not forgotten for that."""
     confidence, _ = world()
     rows, right = np.arange(0, 1000, 25), np.ones(40, dtype=bool)
     forecasts = [
@@ -319,15 +319,15 @@ def test_less_is_forecast_to_pass_where_less_was_expected_to_be_right():
 
 def test_a_guarantee_says_how_many_of_its_labels_nobody_read():
     found = guarantee(np.linspace(0.99, 0.6, 1000), np.arange(0, 1000, 10), np.ones(100, dtype=bool), 0.1)
-    assert "1,000 of 1,000 labels can pass (900 unread), at most 10 %" in str(found)
+    assert "1,000 of 1,000 labels can pass (900 unread), at most 10%" in str(found)
     unread_all = dataclasses.replace(found, unread=1000)
-    assert "1,000 of 1,000 labels can pass, at most 10 %" in str(unread_all), "nobody read one of them"
+    assert "1,000 of 1,000 labels can pass, at most 10%" in str(unread_all), "nobody read one of them"
 
 
 def test_a_sample_of_the_surest_must_be_of_this_labelling():
     confidence = np.array([0.9, 0.5, 0.8, 0.7])  # the places from the surest down are 0, 3, 1 and 2
     assert guarantee(confidence, [0, 2], [True, True], 0.1, among=2).read == 2
-    with pytest.raises(DataError, match="from the 2 surest documents of another labelling"):
+    with pytest.raises(DataError, match="from the 2 most confident documents of another labelling"):
         guarantee(confidence, [0, 3], [True, True], 0.1, among=2)
 
 
@@ -336,7 +336,7 @@ def test_where_no_label_may_pass_nothing_is_promised_drawn_or_forecast():
     found = guarantee(confidence, [0, 1], [True, True], 0.1, eligible=none)
     assert (found.documents, found.eligible, found.read, found.more) == (0, 0, 0, [])
     assert str(found) == (
-        "guaranteed: no label yet (at most 10 % of the finished file wrong, with 95 % confidence); "
+        "guaranteed: no label yet (at most 10% of the finished file wrong, with 95% confidence); "
         "reading more would change little"
     )
     with pytest.raises(DataError, match="No label could pass"):

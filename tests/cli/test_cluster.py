@@ -60,22 +60,6 @@ def test_summary_and_report(files, capsys):
     assert (folder / "page.html").read_text(encoding="utf-8").lower().startswith("<!doctype html>")
 
 
-def test_nothing_is_overwritten(files):
-    source, target, folder = files
-    out = folder / "out.csv"
-    out.write_text("mine")
-    with pytest.raises(DataError) as caught:
-        run(source, target, "-o", out)
-    assert caught.value.code == "output-exists"
-    assert out.read_text() == "mine"
-
-
-def test_json_needs_a_file_for_the_clusters(files):
-    source, target, _ = files
-    with pytest.raises(UsageError):
-        run(source, target, "--json")
-
-
 def test_too_many_clusters_are_refused_and_nothing_is_written(files):
     source, target, folder = files
     with pytest.raises(DataError, match="only 12 documents"):

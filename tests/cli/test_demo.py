@@ -16,7 +16,7 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
     [said] = re.findall(r"true labels: ([0-9.]+)% of 600 \(95% interval ([0-9.]+)% to ([0-9.]+)%\)", out)
     right, low, high = map(float, said)
     assert low < right < high
-    assert high - low < 6.5  # Wilson's interval of 600, at 86 %
+    assert high - low < 6.5  # Wilson's interval of 600, at 86%
     truth, rows = load_sample()[2], read_csv("demo-output/cars_labelled.csv")
     kept = [row["label"] == truth[row["id"]] for row in rows if row["needs_review"] == "False"]
     assert f"of the {len(kept)} labels that need no review: {sum(kept) / len(kept):.1%} right" in out

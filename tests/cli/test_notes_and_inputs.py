@@ -274,15 +274,6 @@ def test_true_labels_are_put_in_as_cells_of_their_column():
     }
 
 
-def test_how_a_check_goes_on():
-    drawn = {"sample": 1_100, "population": 20_000, "margin": 0.0249}
-    assert check.draw_sentence(drawn, "out.csv", "-") == (
-        "Label these 1,100 of 20,000 documents in the column true_label, then run isthmus check out.csv CHECKED: the "
-        "accuracy will be known to about ± 0.02."
-    )
-    assert "isthmus check out.csv sample.csv:" in check.draw_sentence(drawn, "out.csv", "sample.csv")
-
-
 # ---- what is written
 
 
@@ -432,19 +423,6 @@ def test_words_of_a_class_may_stand_in_two_places_if_they_are_the_same(tmp_path)
     assert found == {"staff": "clerk desk", "price": "cheap", "lot": "garage", "late": ""}
     with pytest.raises(UsageError, match="'staff' has words in --class and in"):
         label_run.read_class_options(LabelOptions(classes=("staff: clerk",), class_table=table), source)
-
-
-def test_what_to_do_with_questions_goes_by_what_was_saved_and_forecast():
-    request = LabelOptions(output="my out.csv", read=3)
-    assert label_run.describe_questions(request, None, 0) == "No document is left to ask about."
-    assert label_run.describe_questions(request, None, 3) == (
-        "Fill in the column true_label of the 3 documents in 'my out-to_read.csv', then run the same line with "
-        "--answers 'my out-to_read.csv'"
-    )
-    saved = LabelOptions(output="out.csv", read=1, save="m.isthmus")
-    said = label_run.describe_questions(saved, "Three more will do.", 1)
-    assert said.startswith("Three more will do. Fill in the column true_label of the 1 document in out-to_read.csv, ")
-    assert "then run isthmus teach m.isthmus out-to_read.csv -o " in said
 
 
 def test_a_check_that_goes_on_names_the_column_that_was_named(tmp_path, monkeypatch):

@@ -34,10 +34,10 @@ RESULT = re.compile(
     r"|\d[\d,]*(?:\.\d+)?\s?(?:%|per ?cent\b|points?\b|ms\b|µs\b|MB\b|GB\b|seconds\b|minutes\b))(?!\w)"
 )
 # Settings and definitions, not measurements.
-DEFINED = {"10 %", "95 %", "88 %", "75 %"}
+DEFINED = {"10%", "95%", "88%", "75%"}
 DEFINED_RESULTS = {
-    "10 %": "the default budget",
-    "95 %": "the confidence of a guarantee and of a check",
+    "10%": "the default budget",
+    "95%": "the confidence of a guarantee and of a check",
     "99 per cent": "the level at which the paper tests",
     "4.1": "a section of the paper",
     "4.2": "million reviews in a file of two gigabytes",
@@ -65,8 +65,8 @@ def test_no_measured_figure_is_typed(path):
     [
         ("It has .524 and 0.2241, in 12.4 s.", [".524", "0.2241", "12.4"]),
         ("| a | 81.3 |\n", ["81.3"]),
-        ("Right on 42 %, in 18 ms, 1,560 MB.", ["42 %", "18 ms", "1,560 MB"]),
-        ("{measured}`a b c error` with `alpha=0.1` and $p = 0.5$, 95 % sure, on 2,000 documents.", []),
+        ("Right on 42%, in 18 ms, 1,560 MB.", ["42%", "18 ms", "1,560 MB"]),
+        ("{measured}`a b c error` with `alpha=0.1` and $p = 0.5$, 95% sure, on 2,000 documents.", []),
     ],
 )
 def test_typed_figures_are_found(tmp_path, monkeypatch, text, figures):

@@ -26,7 +26,7 @@ def test_the_printed_block_is_what_the_code_prints(run):
 def test_the_pictures_show_the_figures_of_the_run(run):
     kept = json.loads((pages.DOCS / "_static" / "pictures.json").read_text(encoding="utf-8"))
     assert kept == run[1], "the pictures were taken with other figures: run make pictures"
-    assert f"Here {kept['right']} % of the labels are right" in TEXT
+    assert f"Here {kept['right']}% of the labels are right" in TEXT
 
 
 def test_how_to_cite_names_the_present_version():

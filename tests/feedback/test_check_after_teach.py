@@ -7,7 +7,7 @@ import pytest
 from made_texts import PRICE, STAFF, visit_texts
 
 import isthmus
-from isthmus.report.hero import right_tile
+from isthmus.report.hero import hero_facts
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_the_outcome_stands_in_place_of_the_expectation(labelling, truth, tmp_pa
     rows = np.arange(2, 120, 3)
     found = later.check((rows + 1).tolist(), truth[rows].tolist())
     assert later.checked is found
-    tile = right_tile(later)
+    tile = hero_facts(later)["right"]
     assert (tile["estimate"], tile["low"], tile["high"]) == (found.accuracy, found.low, found.high)
     assert tile["note"].endswith("in 95 of 100 cases; measured on 40 documents checked at random.")
     assert "measured on 40 documents" in later._repr_html_()
@@ -107,13 +107,15 @@ def test_a_check_speaks_of_the_labels_before_teaching_alone(labelling, truth, sa
     ],
 )
 def test_an_estimate_from_answers_does_not_claim_to_be_without_labels(labelling, sample, drawn, note):
-    assert right_tile(labelling)["note"].endswith("judged without true labels.")
-    assert right_tile(labelling.teach(sample, drawn=drawn))["note"].endswith(note)
+    assert hero_facts(labelling)["right"]["note"].endswith("judged without true labels.")
+    assert hero_facts(labelling.teach(sample, drawn=drawn))["right"]["note"].endswith(note)
 
 
 def test_few_answers_say_why_nothing_is_expected(labelling):
     few = labelling.teach({"document": [1, 61], "true_label": ["staff", "price"]})
-    assert right_tile(few)["note"] == ("Not estimated (people gave fewer than 10 answers). Check a sample to know.")
+    assert hero_facts(few)["right"]["note"] == (
+        "Not estimated (people gave fewer than 10 answers). Check a sample to know."
+    )
 
 
 def test_class_shares_after_a_check_know_the_answers_given_before(labelling, truth):

@@ -217,7 +217,7 @@ def test_learning_curve_on_paper():
     first, last = learning_curve(hits, np.array([1.0, 1.0, 2.0]))
     assert (first["answers"], last["answers"]) == (0, 3)
     assert (first["right"], last["right"]) == (pytest.approx(0.5), pytest.approx(0.75))
-    # Standard error: sqrt(sum of squared weights times squared distances); 90 % lie within 1.645 of it.
+    # Standard error: sqrt(sum of squared weights times squared distances); 90% lie within 1.645 of it.
     spread = np.sqrt((0.25**2 + 0.25**2 + 0.5**2) * 0.5**2)
     assert first["margin"] == pytest.approx(1.6449 * spread, rel=1e-3)
 

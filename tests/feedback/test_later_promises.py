@@ -27,13 +27,13 @@ def taught(labelled):
 def test_every_document_to_review_has_a_reason_from_the_table(labelled):
     result, _ = labelled
     np.testing.assert_array_equal(result.review_reason != "", result.needs_review)
-    assert set(result.review_reason.tolist()) <= {"", *REVIEW_REASONS, "not sure enough for 10 % errors"}
+    assert set(result.review_reason.tolist()) <= {"", *REVIEW_REASONS, "not sure enough for 10% errors"}
     assert result.columns()["review_reason"] == result.review_reason.tolist()
 
 
 def test_the_first_reason_of_the_table_counts():
     reasons = review_reasons(2, error_budget=0.05, not_sure_enough=[True, True], no_known_words=[True, False])
-    assert reasons.tolist() == ["no known words", "not sure enough for 5 % errors"]
+    assert reasons.tolist() == ["no known words", "not sure enough for 5% errors"]
     with pytest.raises(AssertionError, match="not among"):
         review_reasons(1, bad_mood=[True])
 

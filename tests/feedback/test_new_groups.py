@@ -29,7 +29,7 @@ def labelling(request):
         result,
         novel_group=groups,
         novel=[{"group": "garage lot", "words": "garage lot", "documents": 30, "share": 0.2, "low": 0.1, "high": 0.3}],
-        warnings=[{"topic": "new group", "message": "About 20 % of the target belong to no class."}],
+        warnings=[{"topic": "new group", "message": "About 20% of the target belong to no class."}],
         confidence=lower_confidence_in_groups(result.confidence, groups),
         needs_review=result.needs_review | (groups != ""),
     )
@@ -150,7 +150,7 @@ def test_a_group_becomes_a_class_with_one_action(labelling, group):
 
 
 def test_a_group_that_got_its_class_as_a_whole_was_not_read(labelling):
-    """On the sample a group of 243 documents got a class: 93 % were expected to be right then, 71.5 % were."""
+    """On the sample a group of 243 documents got a class: 93% were expected to be right then, 71.5% were."""
     named = labelling.name_groups({"1": "parking"})
     assert named.expected_accuracy.estimate is None
     assert "30 documents got a class as a group" in named.expected_accuracy.reason

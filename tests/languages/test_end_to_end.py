@@ -74,7 +74,7 @@ def test_cluster(language):
 def test_diagnose(language):
     source, labels, target, _ = sides(language)
     result = isthmus.diagnose(source, labels, target)
-    assert result["languages"]["finding"] == f"Source: {NAMES[language]} 100 %; target: {NAMES[language]} 100 %."
+    assert result["languages"]["finding"] == f"Source: {NAMES[language]} 100%; target: {NAMES[language]} 100%."
     assert result["languages"]["severity"] == 0
     assert result["vocabulary"]["values"]["shared_types"] > 0
 

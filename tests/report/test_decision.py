@@ -1,6 +1,7 @@
 """Why this method: every candidate in the table."""
 
-from isthmus.report.hero import decision_facts, why_this_method
+from isthmus.report.hero import decision_facts
+from isthmus.wording import why_this_method
 
 TRIED = [
     {
@@ -56,7 +57,7 @@ def test_a_vote_names_the_method_that_counts_most():
 
 
 def test_what_joins_a_vote_has_no_share_in_it():
-    """Words count by their log-odds, names next to the vote: a weight of 0.98 is not 98 % of the vote."""
+    """Words count by their log-odds, names next to the vote: a weight of 0.98 is not 98% of the vote."""
     words = {"method": "words alone", "chosen": True, "weight": 0.98, "why": "a general lexicon"}
     names = {"method": "names", "chosen": True, "weight": 0.99, "why": "names mean something"}
     svm = {"method": "svm", "chosen": True, "weight": 0.4, "why": "supported"}

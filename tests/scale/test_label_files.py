@@ -592,7 +592,7 @@ def test_blocks_and_memory_mark_the_same_documents(tmp_path, in_both, method, bu
 
 
 def test_turned_shares_do_not_erase_a_class(turned, tmp_path):
-    """All 500 documents were given to one class, 98 % of them expected to be right."""
+    """All 500 documents were given to one class, 98% of them expected to be right."""
     blocks = label_files(*turned, tmp_path / "o.csv", text="text", label="topic", sample=300)
     assert len(blocks.labels) == 2, f"one class swallowed the other: {blocks.labels}"
     right = (

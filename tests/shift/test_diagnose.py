@@ -157,7 +157,7 @@ def test_missing_words_are_one_reason_not_two(grave, said):
 
 def test_small_shares_get_a_digit_more_and_nothing_is_plainly_nothing():
     assert [findings.percent(share) for share in (0, 0.042, 0.0994, 0.0996, 0.5)] == [
-        "0 %", "4.2 %", "9.9 %", "10 %", "50 %"
+        "0%", "4.2%", "9.9%", "10%", "50%"
     ]  # fmt: skip
 
 
@@ -329,7 +329,7 @@ def test_a_language_that_was_named_is_taken_for_that_of_both_sides():
     source, target = ["the bikes and the bike"] * 30, ["kettle and kettles", "a kettle of kettles"] * 15
     texts = source, ["a", "b"] * 15, target
     german = isthmus.diagnose(*texts, language="de")
-    assert german["languages"]["finding"] == "Source: German 100 %; target: German 100 %."
+    assert german["languages"]["finding"] == "Source: German 100%; target: German 100%."
     words = {
         language: {row["word"] for row in isthmus.diagnose(*texts, language=language).tables["target_only_words"]}
         for language in ("en", "other")

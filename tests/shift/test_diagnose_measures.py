@@ -196,7 +196,7 @@ def test_words_that_changed_sides_are_found_and_others_are_not():
 def test_nothing_moved_between_halves(seed):
     source, codes = domain(800, seed=10 + seed)
     target, _ = domain(800, seed=20 + seed)
-    assert len(class_shifted_words(source, codes, target, NAMES, CLASSES)) <= 1  # 5 % false discoveries are allowed
+    assert len(class_shifted_words(source, codes, target, NAMES, CLASSES)) <= 1  # 5% false discoveries are allowed
 
 
 def test_what_carries_over():

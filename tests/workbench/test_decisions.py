@@ -101,7 +101,7 @@ def test_a_sample_is_blind_and_says_how_many_are_right(client, workspace, projec
         right = workspace.runs.prediction(run.id, document).label
         page = answer_sample(client, project, sample, document, right)
     assert "The sample is done." in page.text
-    assert "100 %" in page.text
+    assert "100%" in page.text
     assert workspace.checks.estimate(sample)["right"] == 20
 
 

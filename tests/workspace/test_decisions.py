@@ -427,11 +427,11 @@ def test_a_threshold_is_a_confidence(wrong):
         check_threshold(wrong)
 
 
-def test_a_sample_is_as_large_as_five_points_need_and_promises_within_the_budget(done):
-    """385 of endless many are 385 / (1 + 384 / 24) = 22.6 of 24; a budget of nothing can promise nothing."""
+def test_a_sample_has_a_hundred_documents_and_promises_within_the_budget(done):
+    """The project has 24, so all of them; a budget of nothing can promise nothing."""
     run, by = done.run.id, done.by
     check = done.checks.draw(run, by=by)
-    assert check.size == 23
+    assert check.size == 24
     for wrong in (0, True, "5"):
         with pytest.raises(UsageError, match="give a number of at least 1"):
             done.checks.draw(run, wrong, by=by)

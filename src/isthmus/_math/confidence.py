@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from isthmus.exceptions import UsageError
+from isthmus.wording import exact_percent, interval
 
 CONFIDENCE_LEVEL = 0.9
 ALONE = 2.5  # how far above the mean, in log-odds, the confidence of one method's label is believed
@@ -89,7 +90,7 @@ class AccuracyEstimate:
         """Return the estimate with its interval, or the reason why there is none."""
         if self.estimate is None:
             return f"not estimated: {self.reason or 'too few documents, or labels that cannot be learned from words'}"
-        return f"{self.estimate:.0%} ({self.low:.0%} to {self.high:.0%} in {self.confidence_level:.0%} of cases)"
+        return interval(self.estimate, self.low, self.high)
 
 
 def clipped_logit(share: Any) -> Any:
@@ -208,7 +209,7 @@ def review_reasons(size: int, *, error_budget: float | None = None, **found: Any
             reasons[masks.pop(name) & (reasons == "")] = name
     assert not masks, f"{masks} are not among the reasons"
     if error_budget is not None:
-        reasons[reasons == "not sure enough"] = f"not sure enough for {100 * error_budget:g} % errors"
+        reasons[reasons == "not sure enough"] = f"not sure enough for {exact_percent(error_budget)} errors"
     return reasons
 
 

@@ -190,7 +190,7 @@ def diagnose(
     >>> result.verdict
     'Do not transfer: different languages (English, Spanish), no shared words.'
     >>> print(result["languages"]["finding"])
-    Source: English 100 %; target: Spanish 100 %.
+    Source: English 100%; target: Spanish 100%.
     """
     measured = measure_shift(source_texts, source_labels, target_texts, random_state=random_state, language=language)
     return Diagnosis(**measured)

@@ -10,8 +10,8 @@ import numpy as np
 
 from isthmus._math.confidence import without_text
 from isthmus.choose.checking import LabelCheck, check_sample
-from isthmus.choose.forecast import AnswerForecast, forecast_answers
-from isthmus.choose.guaranteed import LOOK, Step, draw_to_decide, look_at_random, next_step, read_list
+from isthmus.choose.forecast import forecast_answers
+from isthmus.choose.guaranteed import draw_to_decide, look_at_random, next_step, read_list
 from isthmus.choose.prevalence import ShareFacts, value_masks, with_source
 from isthmus.choose.sampling import sample_table
 from isthmus.exceptions import UsageError
@@ -20,6 +20,7 @@ from isthmus.features.languages import languages_in_use
 from isthmus.features.lexicons import read_polarity
 from isthmus.feedback.model import calibrated_proba, without_answers
 from isthmus.feedback.teaching import labels_without_own_answer
+from isthmus.wording import LOOK, AnswerForecast, Step
 
 SHORT_TEXT = 200  # characters; with a smaller median, words alone say little about a text
 

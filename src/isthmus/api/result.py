@@ -31,15 +31,15 @@ from isthmus.feedback.model import (
     without_answers,
 )
 from isthmus.saving import TRIED, check_lengths, save_result
+from isthmus.wording import percent
 
 if TYPE_CHECKING:  # imported on first use: a saved model loads without them
     from isthmus.api.annotators import AnnotatorCheck
     from isthmus.api.subtopics import Subtopics
     from isthmus.choose.checking import LabelCheck
-    from isthmus.choose.forecast import AnswerForecast
     from isthmus.choose.groups import NovelGroups
-    from isthmus.choose.guaranteed import Step
     from isthmus.choose.prevalence import ShareFacts
+    from isthmus.wording import AnswerForecast, Step
 
 _CARD_CLASSES = 12  # classes shown on the notebook card
 # Fields that describe the texts of the fit; a result for later texts does not have them.
@@ -117,7 +117,7 @@ class LabelResult(FrameResult, Labelling):
         """Return a summary with the number of texts, the method and the expected accuracy."""
         expected = "not estimated"
         if self.expected_accuracy is not None and self.expected_accuracy.estimate is not None:
-            expected = f"{self.expected_accuracy.estimate:.0%}{self._condition}"
+            expected = f"{percent(self.expected_accuracy.estimate)}{self._condition}"
         empty = int(without_text(self.texts).sum())
         texts = f"{len(self.texts):,} texts" + (f", {empty:,} of them empty" if empty else "")
         return (
@@ -136,8 +136,7 @@ class LabelResult(FrameResult, Labelling):
             return label_card(self)
         except MissingExtraError:  # without the extra: the same facts without charts
             pass
-        labels, counts = np.unique(self.labels[~without_text(self.texts)].astype(str), return_counts=True)
-        order = np.argsort(-counts, kind="stable")[:_CARD_CLASSES]
+        shares = sorted(self.class_shares(), key=lambda row: -row["estimate"])[:_CARD_CLASSES]
         right = "found to be right" if self.measured else "expected to be right" + self._condition
         facts = [
             (right, str(self.accuracy or "not estimated")),
@@ -145,7 +144,7 @@ class LabelResult(FrameResult, Labelling):
             ("method", self.method),
         ]
         title = f"{plural(len(self.texts), 'text')} labelled"
-        return card(title, facts, [(labels[i], counts[i] / len(self.texts)) for i in order], about="Labels")
+        return card(title, facts, [(str(row["class"]), row["estimate"]) for row in shares], about="Labels")
 
     def predict(self, texts: Sequence[str]) -> np.ndarray:
         """Return the label of each later text, without refitting.

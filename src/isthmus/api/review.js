@@ -60,7 +60,7 @@ function render({ model, el }) {
     text.dir = "auto";
     root.append(text);
     if (row.reason) root.append(make("p", "eyebrow", row.reason));
-    if (row.label) root.append(make("p", "eyebrow", `labelled ${row.label} (${Math.round(100 * row.confidence)} %)`));
+    if (row.label) root.append(make("p", "eyebrow", `labelled ${row.label} (${Math.round(100 * row.confidence)}%)`));
     const line = make("div", "classes");
     model.get("classes").forEach((name, place) => {
       const one = button(name, place < 9 ? String(place + 1) : "", () => give(name));

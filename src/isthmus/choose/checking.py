@@ -18,6 +18,7 @@ from isthmus.choose.guaranteed import Guarantee, another_labelling, guarantee, r
 from isthmus.corpus.filled import check_row, find_new_classes, match_classes
 from isthmus.corpus.guess import grade_distance, grade_order
 from isthmus.exceptions import DataError
+from isthmus.wording import cases, interval, percent
 
 
 @dataclass(frozen=True)
@@ -484,11 +485,11 @@ _EXPECTATIONS = {
 
 
 def _lines(found: LabelCheck) -> list[str]:
-    whole = f"{found.population:,} in all" if found.among is None else f"drawn from the {found.among:,} surest alone"
+    whole = f"{found.population:,} in all" if found.among is None else f"drawn from the {found.among:,} most confident"
     lines = [] if found.guarantee is None else [str(found.guarantee)]
     lines.append(
-        f"accuracy {found.accuracy:.2f}, between {found.low:.2f} and {found.high:.2f} in "
-        f"{100 * found.confidence_level:g} % of cases ({found.right:,} of {found.n:,} checked documents right, {whole})"
+        f"accuracy {interval(found.accuracy, found.low, found.high)} in {cases(found.confidence_level)}: "
+        f"{found.right:,} of {found.n:,} checked documents are right, {whole}"
     )
     if found.learned:
         lines.append(
@@ -499,23 +500,22 @@ def _lines(found: LabelCheck) -> list[str]:
         was, outcome = found.expected, _EXPECTATIONS[found.expectation]
         if found.expectation == "open":
             outcome = ("not contradicted" if found._within_expected else "perhaps not") + f", {outcome}"
-        lines.append(f"expected {was.estimate:.2f} ({was.low:.2f} to {was.high:.2f}): {outcome}")
+        lines.append(f"expected {was}: {outcome}")
     right = {row["class"]: row for row in found.precision}
     meant = find_new_classes(found.new_classes, list(right))
     for row in found.shares:
         said = []
         # Proportions among the most confident documents do not describe all documents.
         if found.among is None:
-            ends = f"({row['low']:.2f} to {row['high']:.2f})"
-            said.append(f"share {row['estimate']:.2f} {ends}, {row['labels']:.2f} by the labels")
+            said.append(f"proportion {interval(row['estimate'], row['low'], row['high'])}")
         part = right.get(row["class"])
         if part is None:
             known = meant.get(str(row["class"]))
             said.append("none of the classes, so every such document counts as wrong")
             said += [f"did you mean {known}? Correct the table and check again"] if known else []
         elif part["checked"]:
-            ends = f"({part['low']:.2f} to {part['high']:.2f})"
-            said.append(f"{part['right']:,} of {part['checked']:,} so labelled are right {ends}")
+            ends = f"{100 * part['low']:.0f}–{percent(part['high'])}"
+            said.append(f"{part['right']:,} of {part['checked']:,} so labelled are right ({ends})")
         if said:
             lines.append(f"{' '.join(str(row['class']).split())}: {'; '.join(said)}")
     if found.grade_distance is not None:

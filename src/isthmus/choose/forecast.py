@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit
@@ -12,33 +12,13 @@ from scipy.special import expit, logit
 from isthmus._math.confidence import clipped_logit, review_mask, with_caution
 from isthmus._math.fitted import fitted
 from isthmus._math.samples import two_sided_z
-from isthmus._utils import plural, spell_time
 from isthmus.choose.guaranteed import reading_minutes
+from isthmus.wording import AnswerForecast
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 FORECAST = fitted("forecast")
 
 _EDGE = 1e-6  # smallest distance of a confidence from 0 and 1
-
-
-class AnswerForecast(NamedTuple):
-    """Expected review list and expected share of right labels after a number of answers."""
-
-    answers: int
-    minutes: int
-    now: int
-    then: int
-    right: float
-
-    def __str__(self) -> str:
-        """Return the forecast as a sentence."""
-        verb = "shrink" if self.then < self.now else "change"
-        shrinks = f"The list to review should {verb} from {self.now:,} to about {self.then:,}"
-        shrinks = shrinks if self.now else "Nothing is left to review"
-        return (
-            f"{shrinks} after {plural(self.answers, 'answer')} (about {spell_time(60 * self.minutes)}), and about "
-            f"{self.right:.0%} of all labels should be right then."
-        )
 
 
 def forecast_answers(

@@ -22,9 +22,10 @@ from scipy.special import bdtr, expit, log_expit, logit
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus._math.fitted import fitted
 from isthmus._math.samples import budget_evidence, check_confidence
-from isthmus._utils import plural, spell_time
+from isthmus._utils import plural
 from isthmus.choose.sampling import draw_sample
 from isthmus.exceptions import DataError, UsageError
+from isthmus.wording import LOOK, Step, exact_percent
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 FORECAST = fitted("forecast")
@@ -35,7 +36,6 @@ NOMINAL = 120  # documents that an annotator is assumed to read when the sets ar
 SHIFTS = np.linspace(-3.0, 3.0, 25)  # possible differences between the true log-odds and those of the confidences
 PLAYED = 100  # simulated readings behind one figure of a forecast
 STEPS = (25, 50, 100, 150, 200, 400)  # numbers of additional documents in a forecast
-LOOK = 100  # documents to read at random if no label is marked for review
 _FRAMES = 8  # frames that are compared for the next draw
 _POINTS = 1_000  # documents at which the confidences are sampled
 _EDGE = 1e-4  # smallest distance of a confidence from 0 and 1, so that its log-odds are finite
@@ -181,8 +181,8 @@ class Guarantee:
 
     def __str__(self) -> str:
         """Return the guarantee and the next step as a sentence."""
-        wrong = f"at most {100 * self.budget:g} % of the finished file wrong"
-        sure = f"with {100 * self.confidence_level:g} % confidence"
+        wrong = f"at most {exact_percent(self.budget)} of the finished file wrong"
+        sure = f"with {exact_percent(self.confidence_level)} confidence"
         first = f"guaranteed: no label yet ({wrong}, {sure})"
         if self.documents:
             read = f" ({self.unread:,} unread)" if self.unread < self.documents else ""
@@ -290,8 +290,8 @@ def another_labelling(among: int) -> DataError:
     DataError
     """
     return DataError(
-        f"The sample was drawn from the {among:,} surest documents of another labelling; give the one it was drawn "
-        "from.",
+        f"The sample was drawn from the {among:,} most confident documents of another labelling; give the one it was "
+        "drawn from.",
         code="bad-check",
     )
 
@@ -502,33 +502,6 @@ def draw_to_decide(
     if not np.isin(rows, wider).all():
         frame, wider = among, drawn[rank[drawn] < among]
     return np.r_[rows, wider[~np.isin(wider, rows)][:n]], frame
-
-
-class Step(NamedTuple):
-    """Recommended reading, and the expected length of the review list after it.
-
-    If ``now`` is 0, no document needs review, and reading some documents at random shows whether that is right. If
-    ``at_random`` is False, the documents are those of the list, or the least confident ones of a long list.
-    """
-
-    read: int
-    now: int
-    then: int
-    minutes: int
-    at_random: bool = True
-    why: str = ""  # purpose of reading the list
-
-    def __str__(self) -> str:
-        """Return the recommendation as a sentence."""
-        which = f"{self.read:,} drawn at random" if self.at_random else plural(self.read, "document")
-        if not self.at_random and self.read == self.now:
-            which = f"the {which} to review"
-        first = f"Read {which} (about {spell_time(60 * self.minutes)})"
-        if not self.now:
-            return f"{first}: they show how many labels are right, and whether a class is missing."
-        if self.at_random or (self.read < self.now and not self.why):
-            return f"{first}: the list to read should shrink from {self.now:,} to about {self.then:,}."
-        return f"{first}, {self.why}." if self.why else f"{first}."
 
 
 def next_step(

@@ -306,27 +306,6 @@ def with_source(rows: list[dict[str, Any]], source_labels: Any = None) -> list[d
     return [{"class": row["class"], "source": counts[row["class"]] / total if total else None} | row for row in rows]
 
 
-def share_text(row: Mapping[str, Any]) -> str:
-    """Format a proportion in whole percent, with its interval if there is one.
-
-    Parameters
-    ----------
-    row : mapping
-        With ``estimate``, ``low`` and ``high``.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> share_text({"estimate": 0.337, "low": 0.28, "high": 0.412}), share_text({"estimate": 0.5, "low": None})
-    ('34 % (28–41)', '50 %')
-    """
-    said = f"{100 * row['estimate']:.0f} %"
-    return said if row["low"] is None else f"{said} ({100 * row['low']:.0f}–{100 * row['high']:.0f})"
-
-
 # -- Values of a column
 
 

@@ -17,6 +17,7 @@ from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
 from isthmus.choose.voting import excess
 from isthmus.shift.novelty import shows_its_worth, simulated_sentence
 from isthmus.shift.shares import compare_shares, total_variation
+from isthmus.wording import interval
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 ACCURACY = fitted("expected_accuracy")
@@ -502,7 +503,7 @@ def _group_warnings(scorer: LabelScorer) -> list[dict]:
     for group in scorer.novelty.groups:
         belong = "belong" if shows_its_worth(scorer.simulated_recall) else "may belong"
         message = (
-            f"About {group.share:.0%} of the target ({group.low:.0%} to {group.high:.0%}) {belong} to no class of "
+            f"About {interval(group.share, group.low, group.high)} of the target {belong} to no class of "
             f"the source: {', '.join(group.words[:5])}. They are marked in novel_group and need review. "
             f"{simulated_sentence(scorer.simulated_recall)}"
         )

@@ -559,9 +559,10 @@ def draw_sentence(drawn: dict[str, Any], result: str, output: str) -> str:
     if "budget" in drawn:
         return (
             f"{what} isthmus check {result} {checked} --budget {drawn['budget']:g}: it says how many labels can pass "
-            f"unread. They were drawn from the {drawn['among']:,} surest, where reading decides most."
+            f"unread. They were drawn from the {drawn['among']:,} most confident, where reading decides most."
         )
-    return f"{what} isthmus check {result} {checked}: the accuracy will be known to about ± {drawn['margin']:.2f}."
+    run = f"isthmus check {result} {checked}"
+    return f"{what} {run}: the accuracy will be known to about ± {100 * drawn['margin']:.0f} points."
 
 
 def check_answers(labelling: Labelling, path: str, label: str, budget: float | None = None) -> LabelCheck:

@@ -210,12 +210,17 @@ def takes_options(job: type[JobOptions], metavar: str, help: str) -> Callable[[C
         def command(help_all: bool, **given: Any) -> None:
             """Build the options and run the function."""
             # The dataclass is immutable, so lists become tuples; it knows the default of a missing option.
-            values = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+            values: dict[str, Any] = {
+                name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+            }
             run(job(**{name: value for name, value in values.items() if value is not None and value != ()}))
 
+        by_name = inspect.Parameter.KEYWORD_ONLY
         command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, shown])
-            for name, kind, shown, default in kinds
+            [
+                inspect.Parameter(name, by_name, default=default, annotation=Annotated[kind, shown])
+                for name, kind, shown, default in kinds
+            ]
         )
         # typer would otherwise also read the annotation of ``given``.
         command.__annotations__ = {}

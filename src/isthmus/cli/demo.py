@@ -15,6 +15,7 @@ from isthmus.cli.progress import plan_labelling
 from isthmus.corpus.sample import load_sample
 from isthmus.methods import get_method
 from isthmus.options import LabelOptions
+from isthmus.wording import interval, percent, why_this_method
 
 EXAMPLE = "Example: isthmus demo --method cocc -o demo-output"
 
@@ -46,23 +47,19 @@ def demo(
     written = write_record(str(table), record, written)
     from isthmus._math.samples import two_sided_z, wilson_ends
     from isthmus.evaluate import accuracy
-    from isthmus.report.hero import why_this_method
 
     # Only the demonstration knows the true labels, so only it can report the accuracy itself.
     true_labels = [truth[number] for number in target.ids]
     right = accuracy(true_labels, result.labels)
     low, high = wilson_ends(right, len(true_labels), two_sided_z(0.95))
     say(f"method: {result.method} ({why_this_method(result.decision)})")
-    emit(
-        f"accuracy against the sample's true labels: {right:.1%} of {len(true_labels)} "
-        f"(95% interval {low:.1%} to {high:.1%})"
-    )
+    emit(f"accuracy against the sample's true labels: {interval(right, low, high)}, on {len(true_labels)} documents")
     if result.expected_accuracy is not None:
         emit(f"expected beforehand, without true labels: {result.expected_accuracy}")
     # Users mainly rely on the labels that they do not review, so their accuracy is shown too.
     kept = ~result.needs_review
     if kept.any():
         sure = accuracy([name for name, keep in zip(true_labels, kept, strict=True) if keep], result.labels[kept])
-        emit(f"of the {int(kept.sum())} labels that need no review: {sure:.1%} right")
+        emit(f"of the {int(kept.sum())} labels that need no review: {percent(sure)} are right")
     step = f"Open {page}, then try your own files: isthmus label SOURCE TARGET -o labelled.csv --report report.html"
     say_outcome([], written, step)

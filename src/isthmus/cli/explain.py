@@ -11,6 +11,7 @@ from isthmus.cli.outputs import check_output_is_not_input
 from isthmus.corpus import check_output, write_rows
 from isthmus.exceptions import DataError
 from isthmus.saving import check_saved_file
+from isthmus.wording import percent
 
 EXAMPLE = "Example: isthmus explain dealer.isthmus --document c0002 --top 3"
 # Columns of the output.
@@ -149,5 +150,5 @@ def tell(saved, row: int) -> None:
         Row of the document.
     """
     text = saved.texts[row]
-    label = f"{saved.labels[row]}, confidence {saved.confidence[row]:.2f}, by {saved.method}"
+    label = f"{saved.labels[row]}, confidence {percent(saved.confidence[row])}, by {saved.method}"
     say(one_line(f"{name_of(saved, row)}: {label}: {text[:200]}{'…' if len(text) > 200 else ''}"))

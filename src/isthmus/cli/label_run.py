@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +57,11 @@ from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.class_names import class_texts
 from isthmus.options import ADDED, BUDGET_OF, NONE, LabelOptions, in_flags
+from isthmus.wording import LOOK, ClassShare, Outcome, Share, describe_sources, interval, list_classes, why_this_method
 
 SHOWN = 12  # largest number of classes shown on the terminal
 # File names of a run's record.
 RECORD_NAME = re.compile(r"(^|\W)run(\.\d+)?\.json$")
-AT_ONCE = 100  # documents that a suggested sample contains
-# Description of the answers on which an expected accuracy is based.
-BASES = {"random": "from answers drawn at random", "weighted": "from answers of all kinds, weighted"}
 
 
 def label_files(request: LabelOptions) -> None:
@@ -493,14 +491,16 @@ def conclude(
     questions : dict[str, list], optional
         Documents to read.
     """
+    from isthmus.report.hero import outcome_figures  # imported here, because a refusal does not need it
+
     record = label_record(request.for_record(), inputs, result, result.settings)
-    summary = summarise(result, n_source, request.output)
+    summary, found = summarise(result, n_source, request.output), outcome_figures(result)
     if by is not None:
         summary["class_shares_by"] = {"column": by[0], "rows": share_records(result.class_shares(by=by[1]))}
     saved, table = request.save, None if request.output == "-" else request.output
     # Without a list of documents to read, the command recommends a next step.
     if questions is None:
-        step = result.next_step()
+        step = found.step
         if step is not None:
             line = _step_line(step, saved, _to_be_checked(result, saved, table), request.budget)
             summary["next_step"] = {**step._asdict(), "command": line}
@@ -514,7 +514,7 @@ def conclude(
     for name in (*figures, "novel", "warnings", "advice", "sources"):
         if name in summary:
             record[name] = summary[name]
-    finish(request, summary, record, written, learned=result.learned, next_step=next_step)
+    finish(request, found, summary, record, written, learned=result.learned, next_step=next_step)
 
 
 def _to_be_checked(result, saved: Any, table: Any) -> Any:
@@ -576,7 +576,7 @@ def describe_next(result, step: Any, *, saved: Any, table: Any, budget: float) -
 
 def _sample_line(table: Any, n_texts: int, files: int = 1) -> str:
     """Return how to check a random sample of labels that a saved model gave, or of labels made in blocks."""
-    n = min(AT_ONCE, n_texts)
+    n = min(LOOK, n_texts)
     place = "OUT" if table is None else shlex.quote(str(table))
     line = f"isthmus check {place} --sample {n} -o {free_name('to_check.csv')}"
     wanted = "with -o OUT, " if table is None else ""
@@ -618,6 +618,7 @@ def describe_questions(request: LabelOptions, forecast: Any, n: int) -> str:
 
 def finish(
     request: LabelOptions,
+    found: Outcome,
     summary: dict[str, Any],
     record: dict[str, Any],
     written: list[str],
@@ -631,6 +632,8 @@ def finish(
     ----------
     request : LabelOptions
         Options of the command.
+    found : Outcome
+        Figures of the first screen.
     summary : dict[str, Any]
         Figures of the outcome.
     record : dict[str, Any]
@@ -645,7 +648,7 @@ def finish(
     summary["files"] = write_record(request.output, record, written)
     if not request.quiet:
         breakdown = describe_breakdown(summary.get("class_shares_by"), _where_all_stands(summary))
-        lines = [*describe_outcome(summary, learned), *breakdown]
+        lines = [*describe_outcome(found, summary, learned), *breakdown]
         say_outcome(lines, summary["files"], next_step)
     if request.as_json:
         print_json(summary)
@@ -669,7 +672,6 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         Figures by name.
     """
     from isthmus._math.confidence import without_text
-    from isthmus.report.hero import why_this_method
 
     # Documents without text have no meaningful label, so they are counted separately.
     empty = without_text(result.texts)
@@ -733,33 +735,21 @@ def share_records(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def describe_sources(rows: Sequence[dict[str, Any]]) -> str:
-    """Describe several sources in one line: those used, and why others are not.
-
-    Parameters
-    ----------
-    rows : Sequence[dict[str, Any]]
-        Figures of the sources.
-
-    Returns
-    -------
-    str
-        The line.
-    """
-    used = [f"{row['source']} ({row['documents']:,}, likeness {row['likeness']:.2f})" for row in rows if row["used"]]
-    idle = [f"{row['source']} left out, for its labels {row['why']}" for row in rows if not row["used"]]
-    return "sources: " + "; ".join([", ".join(used), *idle])
-
-
 def describe_outcome(
-    summary: dict[str, Any], learned: Any = None, notes: Sequence[str] = (), ahead: Sequence[str] = ()
+    found: Outcome,
+    summary: dict[str, Any],
+    learned: Any = None,
+    notes: Sequence[str] = (),
+    ahead: Sequence[str] = (),
 ) -> list[str]:
     """Describe a result in at most six lines.
 
     Parameters
     ----------
+    found : Outcome
+        Figures of the first screen.
     summary : dict[str, Any]
-        Figures of the outcome.
+        Other figures of the outcome.
     learned : Any, optional
         What the result has learned from answers.
     notes : Sequence[str], default=()
@@ -773,21 +763,28 @@ def describe_outcome(
         Lines.
     """
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
-    first = [f"warning: {in_flags(row['message'])}" for row in warned]
+    warnings = [f"warning: {in_flags(row['message'])}" for row in warned]
     advice = summary.get("advice")
-    first += [f"note: {in_flags(advice['message'])} [{advice['code']}]"] if advice else []
+    warnings += [f"note: {in_flags(advice['message'])} [{advice['code']}]"] if advice else []
     sources = [describe_sources(summary["sources"])] if summary.get("sources") else []
-    if learned is None:
-        first += [*sources, *notes, *ahead]
-    else:  # the effect of the answers comes before the notes about the first result
-        # Describe_labels shows the classes.
+    before: dict[str, int] = {}
+    lines = [*notes, *warnings, *sources, *ahead]
+    if learned is not None:  # the effect of the answers comes before the notes about the first result
+        # The classes follow in a line of their own.
         done, *more = [line for line in str(learned).splitlines() if not line.startswith("  ")]
-        first = [done, *first, *notes, *more, *ahead, *sources]
-    method = f"method: {summary['method']} ({summary['why']})"
-    # The method, the labels and the accuracy follow.
-    above = fit_lines(first, MOST_LINES - 5, _where_all_stands(summary))
-    trust = describe_trust(summary, learned, above="\n".join(above))
-    return [*above, method, describe_labels(summary, learned), trust]
+        lines = [done, *notes, *warnings, *more, *ahead, *sources]
+        before = {shorten(str(name)): count for name, count in learned.before.items()}
+    by_size = sorted(found.classes, key=lambda row: -row.labels)
+    classes = list_classes([replace(row, name=shorten(row.name)) for row in by_size], before)
+    if summary.get("without_text"):
+        classes.append(f"without text {summary['without_text']:,}")
+    return [
+        found.headline,
+        *fit_lines(lines, MOST_LINES - 6, _where_all_stands(summary)),
+        f"labels: {'; '.join(fit_lines(classes, SHOWN, 'in the table'))}",
+        f"{'measured' if found.right.checked else 'expected'} accuracy: {found.right}",
+        f"method: {summary['method']} ({summary['why']})",
+    ]
 
 
 def _where_all_stands(summary: dict[str, Any]) -> str:
@@ -795,36 +792,6 @@ def _where_all_stands(summary: dict[str, Any]) -> str:
     files = summary.get("files", ["run.json"])
     record = next((name for name in reversed(files) if RECORD_NAME.search(name)), None)
     return "with -o OUT and --json" if record is None else f"in {record}"
-
-
-def describe_labels(summary: dict[str, Any], learned: Any = None) -> str:
-    """Describe the number of documents by class, after answers also the number before, and the estimated proportions.
-
-    Parameters
-    ----------
-    summary : dict[str, Any]
-        Figures of the outcome.
-    learned : Any, optional
-        What the result has learned from answers.
-
-    Returns
-    -------
-    str
-        The line.
-    """
-    from isthmus.choose.prevalence import share_text
-
-    now = summary["labels"]
-    before = {} if learned is None else {str(name): count for name, count in learned.before.items()}
-    shares = {row["class"]: f", {share_text(row)}" for row in summary.get("class_shares", ())}
-    names = list(dict.fromkeys([*now, *before]))
-    if names and names[0] in shares:  # the proportion is estimated, because counted labels can be biased
-        shares[names[0]] = f", estimated share {shares[names[0]].removeprefix(', ')}"
-    counts = [f"{before.get(name, 0):,} → {now.get(name, 0):,}" if before else f"{now[name]:,}" for name in names]
-    parts = [f"{shorten(name)} {count}{shares.get(name, '')}" for name, count in zip(names, counts, strict=True)]
-    if summary.get("without_text"):
-        parts.append(f"without text {summary['without_text']:,}")
-    return "labels: " + ("; " if shares else ", ").join(fit_lines(parts, SHOWN, "in the table"))
 
 
 def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json") -> list[str]:
@@ -842,42 +809,11 @@ def describe_breakdown(found: dict[str, Any] | None, where: str = "in run.json")
     list[str]
         One line per value.
     """
-    if found is None:
-        return []
-    from isthmus.choose.prevalence import share_text
-
     values: dict[str, list[str]] = {}
-    for row in found["rows"]:
-        start = f"{found['column']} {row['value']} ({plural(row['documents'], 'document')}): "
-        values.setdefault(start, []).append(f"{row['class']} {share_text(row)}")
+    for row in [] if found is None else found["rows"]:
+        start = f"{(found or {})['column']} {row['value']} ({plural(row['documents'], 'document')}): "
+        values.setdefault(start, []).append(f"{row['class']} {interval(row['estimate'], row['low'], row['high'])}")
     return fit_lines([start + ", ".join(parts) for start, parts in values.items()], SHOWN, where)
-
-
-def describe_trust(summary: dict[str, Any], learned: Any = None, above: str = "") -> str:
-    """Describe the expected accuracy and the number of documents to review.
-
-    Parameters
-    ----------
-    summary : dict[str, Any]
-        Figures of the outcome.
-    learned : Any, optional
-        What the result has learned from answers.
-    above : str, default=""
-        Lines printed above, whose reason is not repeated.
-
-    Returns
-    -------
-    str
-        The line.
-    """
-    review = f"{summary['needs_review']:,} of {plural(summary['target_documents'], 'document')} to review"
-    expected = summary["expected_accuracy"]
-    if expected["estimate"] is None:
-        return f"{review}; accuracy not estimated" + ("" if expected["reason"] in above else f": {expected['reason']}")
-    from isthmus._math.confidence import AccuracyEstimate
-
-    basis = "if your classes cover the target" if learned is None else BASES.get(learned.basis, "from your answers")
-    return f"expected accuracy: {AccuracyEstimate(**expected)}, {basis}; {review}"
 
 
 # -- Files larger than memory, on one machine or a cluster
@@ -937,6 +873,19 @@ def label_large(request: LabelOptions) -> None:
         "expected_accuracy": expectation_record(result.expected_accuracy),
         "output": request.output,
     }
+    expected = result.expected_accuracy
+    found = Outcome(
+        documents=result.target_documents,
+        review=result.needs_review,
+        right=Share(expected.estimate, expected.low, expected.high, expected.confidence_level, expected.reason),
+        classes=tuple(
+            ClassShare(name, result.labels.get(name, 0), row["estimate"], row["low"], row["high"])
+            for row in result.class_shares
+            for name in (str(row["class"]),)
+        ),
+        shares_basis="expected",
+        learned_from=result.source_documents,
+    )
     # Only paths are recorded: hashing would read the large files once more.
     inputs = [{"path": path} for path in request.files]
     record = label_record(request.for_record(), inputs, result, {"blocks": True, "error_budget_of": BUDGET_OF})
@@ -944,4 +893,4 @@ def label_large(request: LabelOptions) -> None:
     written = files_written(request.output, result.files)
     # There is no saved result to ask about, so checking a sample is the next step.
     step = _sample_line(written[0], result.target_documents, len(written))
-    finish(request, summary, record | {"files": result.files}, written, next_step=step)
+    finish(request, found, summary, record | {"files": result.files}, written, next_step=step)

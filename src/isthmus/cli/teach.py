@@ -25,6 +25,7 @@ from isthmus.corpus.cells import cell_text
 from isthmus.corpus.formats import split_sheet
 from isthmus.exceptions import DataError, UsageError
 from isthmus.saving import check_saved_file
+from isthmus.wording import LOOK, percent
 
 if TYPE_CHECKING:
     from isthmus.api.result import LabelResult
@@ -91,7 +92,7 @@ def teach(
     for path in filter(None, inputs):  # refuse a wrong file before slow packages are loaded
         check_saved_file(split_sheet(path)[0])
     with talking(quiet) as line:
-        from isthmus.feedback.teaching import MORE
+        from isthmus.report.hero import outcome_figures
         from isthmus.saving import load
 
         before = taught = load(result, kind="label")
@@ -115,7 +116,9 @@ def teach(
     summary = summarise(taught, len(taught.source_texts), output)
     summary["learned"] = None if taught.learned is None else asdict(taught.learned)
     summary["history"] = taught.history
-    forecast = taught.forecast(MORE)
+    found = outcome_figures(taught)
+    # The forecast is about as many answers as the next step recommends.
+    forecast = taught.forecast(LOOK if found.step is None else found.step.read)
     if forecast is not None and forecast.answers:
         summary["forecast"] = forecast._asdict()
     record = run_record(
@@ -140,9 +143,9 @@ def teach(
             notes = [f"the answers of {without} were taken back and none is left; labels are as before any answer"]
         notes += describe_better_judge(before, taught)
         table_file = None if output == "-" else output
-        step = describe_next(taught, taught.next_step(), saved=save, table=table_file, budget=taught.error_budget)
+        step = describe_next(taught, found.step, saved=save, table=table_file, budget=taught.error_budget)
         ahead = [str(forecast)] if "forecast" in summary and summary["needs_review"] else []
-        say_outcome(describe_outcome(summary, taught.learned, notes, ahead), summary["files"], step)
+        say_outcome(describe_outcome(found, summary, taught.learned, notes, ahead), summary["files"], step)
 
 
 def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
@@ -166,7 +169,7 @@ def describe_better_judge(before: LabelResult, after: LabelResult) -> list[str]:
     if judges != ["weighted", "random"] or was is None or now is None or abs(was - now) < MOVED:
         return []
     return [
-        f"the expected accuracy was {100 * was:.0f} % by answers that were asked for; those drawn at random are the "
+        f"the expected accuracy was {percent(was)} by answers that were asked for; those drawn at random are the "
         "better judge"
     ]
 

@@ -128,7 +128,7 @@ def encode_texts(
     if short:
         warn(
             f"{short} of {len(texts) - known} texts are shorter than the shortest n-gram ({shortest} characters); "
-            "they are kept, but resemble no other text. Try a smaller ngram_range.",
+            "they are kept, but resemble no other text. Methods that count words can use them.",
             code="empty-documents",
         )
     # A lone surrogate is no valid text but occurs in scraped data; it is a symbol like any other here.

@@ -97,7 +97,7 @@ class StringKernel:
             Overrides the kernel's own setting.
         out : path or ndarray, optional
             A path: the matrix is written block by block to that ``.npy`` file and returned memory-mapped. Left out, a
-            matrix that would take more than 60 % of the free memory goes to a temporary file, with a warning; the
+            matrix that would take more than 60% of the free memory goes to a temporary file, with a warning; the
             file is removed when nothing uses the matrix any more.
         dtype : dtype, optional
             Default: float64 if normalised, otherwise int32 (int64 for spectrum).

@@ -70,7 +70,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         "auto": identified from a sample. Where several languages have a tenth of the documents each, every document
         is read in the likeliest of them.
     stop_words : {"auto", "english", None} or collection of str, default="auto"
-        "auto": the language's list; for a language without one, words in more than 30 % of the documents.
+        "auto": the language's list; for a language without one, words in more than 30% of the documents.
     stem : {"auto", True, False}, default="auto"
         Stems where the language has a stemmer; see the list under Languages in the user guide.
     sentiment : bool, default=False

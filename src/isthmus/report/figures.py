@@ -117,7 +117,7 @@ def line_figure(
         -------
         str
         """
-        return f"{100 * value:.4g} %" if share else f"{value:.5g}"
+        return f"{100 * value:.4g}%" if share else f"{value:.5g}"
 
     x_share = percent if x_percent is None else x_percent
 
@@ -169,7 +169,7 @@ def lines_figure(shares: np.ndarray, names: Sequence[str]) -> dict[str, Any]:
             for i, row in enumerate(shares.tolist())
         ],
         "x_ticks": [{"at": xs[place], "text": names[place]} for place in range(0, len(names), every)],
-        "y_ticks": [{"at": y_of(value), "text": f"{100 * value:.4g} %"} for value in ticks_y],
+        "y_ticks": [{"at": y_of(value), "text": f"{100 * value:.4g}%"} for value in ticks_y],
         "mark": None,
     }
 

@@ -1,4 +1,4 @@
-"""Compute the top of a report: a summary in one line, three tiles, warnings, and the reason for the method."""
+"""Compute the top of a report: the figures of the first screen, warnings, and the candidates of the choice."""
 
 from __future__ import annotations
 
@@ -9,47 +9,60 @@ import numpy as np
 
 from isthmus._math.confidence import ExpectedErrors, explain_reason, without_text
 from isthmus._utils import plural
-from isthmus.choose.stages.apply import LEXICON, NAMES
+from isthmus.wording import ClassShare, Outcome, Passing, Share, warning_title
 
-# Smallest share of right labels for each phrase. The limits lie between the fractions that the phrases name.
-_FRACTIONS = (
-    (0.97, "Nearly all of the"),
-    (0.93, "About 19 in 20"),
-    (0.87, "About 9 in 10"),
-    (0.82, "About 5 in 6"),
-    (0.775, "About 4 in 5"),
-    (0.71, "About 3 in 4"),
-    (0.635, "About 2 in 3"),
-    (0.57, "About 3 in 5"),
-    (0.45, "About half of the"),
-    (0.3, "Fewer than half of the"),
-)
 _COLOURS = 8  # colours in the palette of the style sheet
-LONG_LIST = 200  # documents; nobody reads a longer list before using the labels
-# Titles of warnings by topic.
-_TITLES = {
-    "class shares": "The classes' shares moved.",
-    "no text": "Some documents are empty.",
-    "not estimated": "Nothing says how many labels are right.",
-    "review": "Everything needs reading.",
-    "thin source": "The source is thin.",
-    "noisy source": "The source's labels are noisy.",
-}
 
 
-def in_words(share: float) -> str:
-    """Return a share as a phrase before "labels".
+def outcome_figures(result, *, target: str = "", source: str = "") -> Outcome:
+    """Return the figures of the first screen.
 
     Parameters
     ----------
-    share : float
-        Share from 0 to 1.
+    result : LabelResult
+        The result.
+    target, source : str
+        Names of the collections.
 
     Returns
     -------
-    str
+    Outcome
     """
-    return next((words for least, words in _FRACTIONS if share >= least), "Few")
+    expected, measured, learned = result.accuracy, result.measured, result.learned
+    basis = "" if learned is None else learned.basis
+    right = Share(None, basis=basis)
+    if expected is not None:
+        figures = expected.estimate, expected.low, expected.high, expected.confidence_level, expected.reason
+        right = Share(*figures, basis=basis, checked=0 if measured is None else measured.n)
+    found = None if result.checked is None else result.checked.guarantee
+    passing = None
+    if found is not None:
+        more = found.next_step or {"read": 0, "documents": 0}
+        sizes = found.documents, len(result.labels), found.unread, found.read
+        passing = Passing(*sizes, found.budget, found.confidence_level, more["read"], more["documents"])
+    # An empty document has a label, but it would distort the class proportions.
+    counted = result.labels[~without_text(result.texts)]
+    shares = result.class_shares()
+    errors = ExpectedErrors.of(result.confidence, result.needs_review)
+    return Outcome(
+        documents=len(result.labels),
+        review=int(result.needs_review.sum()),
+        right=right,
+        classes=tuple(
+            ClassShare(
+                str(row["class"]), int(np.sum(counted == row["class"])), row["estimate"], row["low"], row["high"]
+            )
+            for row in shares
+        ),
+        shares_basis=shares[0]["basis"],
+        learned_from=len(result.source_labels),
+        source=source,
+        target=target,
+        passing=passing,
+        wrong_finished=errors.finished_file,
+        wrong_unread=errors.unread,
+        step=result.next_step(),
+    )
 
 
 def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
@@ -66,172 +79,28 @@ def hero_facts(result, *, target: str = "", source: str = "") -> dict[str, Any]:
     -------
     dict of str to object
     """
-    classes = class_table(result)
-    review = int(result.needs_review.sum())
+    found = outcome_figures(result, source=source, target=target)
+    right, passing = found.right, found.passing
+    known = {} if right.estimate is None else {"low": right.low, "high": right.high}
     return {
-        "verdict": verdict(result),
-        "about": about(result, source, target),
-        "learnt": len(result.source_labels) > 0,
-        "right": right_tile(result),
-        "guaranteed": guaranteed_tile(result),
+        "verdict": found.headline,
+        "about": found.about,
+        "learnt": found.learned_from > 0,
+        "right": {"estimate": right.estimate, **known, "note": right.note},
+        "guaranteed": None if passing is None else {"n": passing.documents, "of": passing.of, "note": passing.note},
         "review": {
-            "n": review,
-            "of": len(result.labels),
-            "share": review / max(1, len(result.labels)),
-            "note": review_note(result),
+            "n": found.review,
+            "of": found.documents,
+            "share": found.review / max(1, found.documents),
+            "note": found.review_note,
             "reasons": review_counts(result),
         },
-        "classes": classes,
-        "shares_note": shares_note(result),
+        "classes": class_table(result),
+        "shares_note": found.shares_note,
         "banners": banners(result),
-        "next": str(result.next_step() or ""),
+        "next": found.next,
+        "step": None if found.step is None else found.step._asdict(),
     }
-
-
-def verdict(result) -> str:
-    """Summarise the result in one line: the expected accuracy and the number of documents to read.
-
-    Parameters
-    ----------
-    result : LabelResult
-
-    Returns
-    -------
-    str
-    """
-    expected, n = result.accuracy, len(result.labels)
-    review = int(result.needs_review.sum())
-    if expected is None or expected.estimate is None:
-        first = f"{plural(n, 'document')} labelled; how many are right was not estimated."
-    else:
-        # A person who reads documents would notice a missing class, so the condition is unnecessary then.
-        answered = result.measured is not None or (result.learned is not None and bool(result.learned.basis))
-        cover = "" if answered else ", if your classes cover the target"
-        first = f"{in_words(expected.estimate)} labels are right{cover}."
-    if not review:
-        return f"{first} None is marked for review."
-    if review > LONG_LIST:
-        return f"{first} {'All' if review == n else f'{review:,} of {n:,}'} need review."
-    if review == n:
-        return f"{first} Read {'it' if n == 1 else 'them all'}."
-    return f"{first} Read {'this one' if review == 1 else f'these {review:,}'} first."
-
-
-def about(result, source: str, target: str) -> str:
-    """Return the line above the title: numbers of documents and classes.
-
-    Parameters
-    ----------
-    result : LabelResult
-        The result.
-    source, target : str
-        Names of the collections.
-
-    Returns
-    -------
-    str
-    """
-    n, m = len(result.labels), len(result.source_labels)
-    labelled = plural(n, "document") + (f" of {target}" if target else "")
-    if not m:
-        return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} known by name alone."
-    learned = plural(m, "document") + (f" of {source}" if source else "")
-    return f"{labelled}, labelled with {plural(len(result.classes), 'class', 'classes')} learned from {learned}."
-
-
-def right_tile(result) -> dict[str, Any]:
-    """Return the measured or expected share of right labels.
-
-    Parameters
-    ----------
-    result : LabelResult
-
-    Returns
-    -------
-    dict
-        ``estimate`` is None if the share was not estimated.
-    """
-    expected = result.accuracy
-    if expected is None or expected.estimate is None:
-        why = "" if expected is None or not expected.reason else f" ({expected.reason})"
-        return {"estimate": None, "note": f"Not estimated{why}. Check a sample to know."}
-    ends = f"{100 * expected.low:.0f} to {100 * expected.high:.0f} %"
-    cases = f"{100 * expected.confidence_level:.0f} of 100 cases"
-    # "9 of 10 cases" is easier to read than "90 of 100 cases".
-    if round(100 * expected.confidence_level) % 10 == 0:
-        cases = f"{10 * expected.confidence_level:.0f} of 10 cases"
-    return {
-        "estimate": expected.estimate,
-        "low": expected.low,
-        "high": expected.high,
-        "note": f"{ends} in {cases}; {_basis(result)}.",
-    }
-
-
-def guaranteed_tile(result) -> dict[str, Any] | None:
-    """Return the number of labels that need no review by a guarantee.
-
-    Parameters
-    ----------
-    result : LabelResult
-
-    Returns
-    -------
-    dict or None
-        None if no sample was checked with an error budget.
-    """
-    found = None if result.checked is None else result.checked.guarantee
-    if found is None:
-        return None
-    step = found.next_step
-    more = "Reading more would change little."
-    if step is not None:
-        more = f"Read {step['read']:,} more, and about {step['documents']:,} should pass."
-    read, budget = plural(found.read, "document"), f"{100 * found.budget:g} %"
-    if found.documents:
-        level = f"{100 * found.confidence_level:g} % confidence"
-        shown = f"At most {budget} of the finished file are wrong, with {level}, by {read} read at random."
-        if found.unread < found.documents:
-            shown += f" Nobody read {found.unread:,} of them."
-    else:
-        shown = f"{read} read at random do not yet show that any label can pass with {budget} of the file wrong."
-    return {"n": found.documents, "of": len(result.labels), "note": f"{shown} {more}"}
-
-
-def _basis(result) -> str:
-    """Describe the basis of the estimate."""
-    if result.measured is not None:
-        return f"measured on {plural(result.measured.n, 'document')} checked at random"
-    basis = "" if result.learned is None else result.learned.basis
-    if basis == "random":
-        return "judged by answers to documents drawn at random"
-    if basis:
-        return "judged by the answers given so far"
-    return "judged without true labels"
-
-
-def review_note(result) -> str:
-    """Explain what the review list leaves out.
-
-    Parameters
-    ----------
-    result : LabelResult
-
-    Returns
-    -------
-    str
-    """
-    review, expected = int(result.needs_review.sum()), result.accuracy
-    if guaranteed_tile(result) is not None:
-        return "The others pass by the guarantee, or were read."
-    if expected is not None and expected.estimate is None and review < len(result.needs_review):
-        return "How many of the others are wrong is not known."
-    if review == len(result.needs_review):
-        return "The method is not sure enough of any label."
-    errors = ExpectedErrors.of(result.confidence, result.needs_review)
-    return (
-        f"Expected errors: {errors.finished_file:.0%} of the finished file, {errors.unread:.0%} of the unread labels."
-    )
 
 
 def review_counts(result) -> list[dict[str, Any]]:
@@ -293,27 +162,6 @@ def class_table(result) -> list[dict[str, Any]]:
     return rows
 
 
-def shares_note(result) -> str:
-    """Explain the intervals of the class proportions.
-
-    Parameters
-    ----------
-    result : LabelResult
-
-    Returns
-    -------
-    str
-    """
-    basis = result.class_shares()[0]["basis"]
-    if basis == "check":
-        return f"Shares with intervals that hold in 95 of 100 cases, {_basis(result)}."
-    if basis == "sample":
-        return "Shares with intervals that hold in 9 of 10 cases, corrected by answers to documents drawn at random."
-    if basis == "expected":
-        return f"Shares with intervals that hold in 9 of 10 cases, {_basis(result)}."
-    return "Shares from the probabilities; how far off they may be is not known."
-
-
 def banners(result) -> list[dict[str, str]]:
     """Return the warnings about the result, the most serious first.
 
@@ -340,10 +188,7 @@ def banners(result) -> list[dict[str, str]]:
     # The result may already contain this warning.
     if unknown and not any(row["topic"] == "not estimated" for row in warned):
         warned.append({"topic": "not estimated", "message": "Label a random sample by hand before using them."})
-    return found + [
-        {"level": "care", "title": _TITLES.get(row["topic"], f"{row['topic'].capitalize()}."), "text": row["message"]}
-        for row in warned
-    ]
+    return found + [{"level": "care", "title": warning_title(row["topic"]), "text": row["message"]} for row in warned]
 
 
 def novel_groups(result) -> list[dict[str, Any]]:
@@ -381,8 +226,6 @@ _NAMES = {
     "accuracy": "expected accuracy",
     "spread": "± of the score",
 }
-# The weight of these members is no share of the vote, because they join after the methods have voted.
-_JOINED = {LEXICON: "labelled words count, too", NAMES: "names of classes count, too"}
 # Explanation of each column, for the note below the table.
 _MEANINGS = {
     "weight": "share in the vote; of words alone, how much their log-odds count next to the vote's",
@@ -395,30 +238,6 @@ _MEANINGS = {
     "agreement": "share of documents to which the method gives the final label",
     "seconds": "time to fit",
 }
-
-
-def why_this_method(decision: list[dict]) -> str:
-    """Explain the origin of the labels: the method, or the number of voting methods and the most important one.
-
-    Parameters
-    ----------
-    decision : list of dict
-        Candidates of the choice.
-
-    Returns
-    -------
-    str
-    """
-    chosen = [row for row in decision if row["chosen"]]
-    if len(chosen) == 1:
-        return str(chosen[0]["why"])
-    # Without any voter the labels come from words or names of classes only.
-    voters = [row for row in chosen if row["method"] not in _JOINED] or chosen[:1]
-    first = max(voters, key=lambda row: row.get("weight", 0.0))
-    voted = f"{len(voters)} methods voted; {first['method']} counts most ({first.get('weight', 0.0):.0%})"
-    if len(voters) == 1:
-        voted = f"{first['method']}: {first['why']}"
-    return "; ".join([voted, *(_JOINED[row["method"]] for row in chosen if row not in voters)])
 
 
 def decision_facts(decision: list[dict]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from isthmus._utils import import_optional, plural
 from isthmus.corpus import Collection, check_output, replacing
 from isthmus.report.hero import hero_facts
 from isthmus.report.listing import as_json, lang_attribute
+from isthmus.wording import interval, percent
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")  # control characters of texts; HTML forbids them
 _TEMPLATES = resources.files("isthmus.report") / "templates"
@@ -215,7 +216,8 @@ def make_environment(more: Any = None) -> Any:
     environment = jinja2.Environment(
         loader=jinja2.DictLoader(templates), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters["percent"] = lambda value, digits=0: f"{100 * value:.{digits}f} %"
+    environment.filters["percent"] = percent
+    environment.filters["interval"] = interval
     environment.filters["count"] = lambda value: f"{value:,}"
     environment.filters["plural"] = plural
     environment.filters["lang"] = lang_attribute

@@ -12,7 +12,7 @@ import numpy as np
 
 from isthmus._math.confidence import ExpectedErrors
 from isthmus._utils import one_blas_thread, plural, versions
-from isthmus.choose import sample_size
+from isthmus.choose import sample_margin
 from isthmus.choose.prevalence import value_masks
 from isthmus.corpus import Collection
 from isthmus.exceptions import UsageError
@@ -25,15 +25,15 @@ from isthmus.features.tokens import readable, stem_words, surface_forms
 from isthmus.feedback.answers import propose_names
 from isthmus.options import in_flags
 from isthmus.report import figures
-from isthmus.report.hero import decision_facts, hero_facts, novel_groups, why_this_method
+from isthmus.report.hero import decision_facts, hero_facts, novel_groups
 from isthmus.report.listing import cap_note, excerpt, list_data, runner_up, tint
 from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.space import JointSpace, joint_space, map_places, shifted_words, spread
+from isthmus.wording import LOOK, sample_sentence, why_this_method
 
 _READ = 4_000  # documents per collection whose words are counted
 _DIAGNOSED = 1_000  # documents per collection for the findings about the shift
 _STATIC = 15  # uncertain documents on the printed page and without a script
-_MARGIN = 0.05  # half width of the accuracy's interval in the suggested check
 _QUOTES, _MANY_CLASSES = 2, 8  # quotations per class, and the largest number of classes with so many
 _CLUSTERS = 16  # word clusters in a table
 _LISTED = 200  # documents in the table below the map
@@ -89,7 +89,7 @@ def label_summary(
         "doubtful": doubtful(result, words, target),
         "groups": group_facts(result, words, files),
         "novel": [{**row, "words": words.written(row["words"])} for row in result.novel],
-        "check": check_facts(result, files),
+        "check": check_facts(result, files, hero["step"]),
         "taught": taught_facts(result),
         "moved": moved_words(words.space) if result.source_texts else [],
         "bridges": bridge_rows(result),
@@ -436,7 +436,7 @@ def confidence_bins(result) -> list[dict[str, Any]]:
     ]
 
 
-def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
+def check_facts(result, files: Mapping[str, str] | None, step: dict[str, Any] | None) -> dict[str, Any]:
     """Return the number of documents that a check needs, and the commands for it.
 
     Parameters
@@ -445,14 +445,17 @@ def check_facts(result, files: Mapping[str, str] | None) -> dict[str, Any]:
         The result.
     files : mapping of str to str or None
         Files of this run; None gives Python code instead of commands.
+    step : dict or None
+        Recommended reading, whose sample has the same size.
 
     Returns
     -------
     dict
     """
     population = len(result.texts)
-    n = sample_size(_MARGIN, accuracy=result.expected_accuracy, population=population)
-    facts: dict[str, Any] = {"points": round(100 * _MARGIN), "n": n, "all": n == population}
+    n = min(population, step["read"] if step and step["at_random"] else LOOK)
+    margin = sample_margin(n, accuracy=result.expected_accuracy, population=population)
+    facts: dict[str, Any] = {"n": n, "sentence": sample_sentence(n, population, margin)}
     if files is None:
         facts["check"] = [
             f"sample = result.sample({n})  # fill in sample['true_label']",

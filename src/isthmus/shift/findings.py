@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from isthmus import wording
 from isthmus._math.fitted import fitted
 from isthmus._utils import plural, warn
 from isthmus.features.languages import NAMES, guess_languages, language_name, plainly_english
@@ -50,7 +51,7 @@ def finding(severity: int, topic: str, sentence: str, advice: str, **values: Any
 
 
 def percent(share: float) -> str:
-    """Format a share: ``12 %``, with one decimal below ten per cent.
+    """Format a share: ``12%``, with one decimal below ten per cent.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def percent(share: float) -> str:
     -------
     str
     """
-    return f"{100 * share:.0f} %" if share >= 0.0995 or share == 0 else f"{100 * share:.1f} %"
+    return wording.percent(share, 0 if share >= 0.0995 or share == 0 else 1)
 
 
 def size_finding(n_source: int, n_labelled: int, n_target: int, empty: int) -> dict:
@@ -195,8 +196,7 @@ def distance_finding(measured: dict[str, float]) -> dict:
     meaning = ("are hard to tell apart", "can partly be told apart", "are easy to tell apart")[severity]
     sentence = (
         f"Source and target {meaning} by their words: a linear classifier confuses "
-        f"{percent(measured['error'])} of the documents (proxy A-distance {distance:.2f}, 95 % interval "
-        f"{measured['low']:.2f} to {measured['high']:.2f}; 0 alike, 2 fully apart)."
+        f"{percent(measured['error'])} of the documents; of collections that are alike it confuses half."
     )
     advice = (
         "The two look alike.",
@@ -223,9 +223,12 @@ def divergence_finding(measured: dict[str, float]) -> dict:
     if np.isnan(kl):
         return finding(0, "divergence", "Too few words to compare their frequencies.", "None.", **measured)
     severity = int(not np.isnan(halves) and kl > 2 * halves)
-    sentence = f"Word frequencies differ by {kl:.2f} nats (Kullback-Leibler divergence, source from target"
-    sentence += f"; between halves of the source: {halves:.2f})." if not np.isnan(halves) else ")."
-    advice = "Words occur with other frequencies than in the source." if severity else "No more than chance."
+    sentence = "Words occur with other frequencies in the target than in the source."
+    if not np.isnan(halves):
+        sentence = (
+            f"{sentence[:-1]}: the difference is {kl / max(halves, 1e-9):.1f} times that of two halves of the source."
+        )
+    advice = "Expect words that are rare or new." if severity else "The difference is no larger than chance."
     return finding(severity, "divergence", sentence, advice, **measured)
 
 
@@ -477,9 +480,8 @@ def doubt_finding(doubt: LabelDoubt | None) -> dict:
         return finding(0, topic, "Too little is known about the classes to judge single labels.", "None.")
     values = {"doubtful": len(doubt.rows), "noise": doubt.noise, "low": doubt.low, "high": doubt.high}
     sentence = (
-        f"About {percent(doubt.noise)} of the source's labels are wrong ({percent(doubt.low)} to "
-        f"{percent(doubt.high)}), judged by the words of other documents; "
-        f"{plural(len(doubt.rows), 'label is', 'labels are')} doubtful."
+        f"About {wording.interval(doubt.noise, doubt.low, doubt.high)} of the source's labels are wrong, judged by "
+        f"the words of other documents; {plural(len(doubt.rows), 'label is', 'labels are')} uncertain."
     )
     severity = 2 if doubt.low >= LIMITS["very_noisy"] else int(doubt.low > 0 or doubt.noise >= LIMITS["noisy"])
     if not severity or not len(doubt.rows):

@@ -13,6 +13,7 @@ from fastapi import Body, Depends, HTTPException, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 
 from isthmus.exceptions import IsthmusError
+from isthmus.wording import LOOK
 from isthmus.workbench.sessions import Cookies, PasswordLinks, Passwords, RateLimiter, Session
 from isthmus.workbench.settings import Settings
 from isthmus.workspace.schema import OWNER, ROLES, Answer, Check, Collection, Person, Project, Run
@@ -20,7 +21,7 @@ from isthmus.workspace.schema import OWNER, ROLES, Answer, Check, Collection, Pe
 # Age of the numbers above the queue: at least these seconds, or this multiple of the time to count them.
 _FRESH, _RATIO = 2.0, 50
 _TALLIES, _GRADES, _MODELS = 1_000, 8, 4  # entries that each cache keeps in memory
-SITTING = 50  # answers that a forecast assumes if nobody gives a number
+SITTING = LOOK  # answers that a forecast assumes if nobody gives a number
 
 # Fields of requests, with their limits in characters; the workspace checks names again.
 Name = Annotated[str, Field(min_length=1, max_length=200)]

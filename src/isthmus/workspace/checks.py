@@ -10,11 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from isthmus._utils import to_plain
-from isthmus.choose import draw_sample, sample_size
+from isthmus.choose import draw_sample
 from isthmus.choose.checking import check_sample
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import PICKED, RANDOM
 from isthmus.options import ERROR_BUDGET
+from isthmus.wording import LOOK
 from isthmus.workspace.answers import add_answer, add_batch, check_threshold, check_token, find_answer
 from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
 from isthmus.workspace.database import in_blocks, new_id, utc_now
@@ -45,7 +46,7 @@ class Checks(LabelledPart):
         run : str
             Id of the run.
         n : int, optional
-            Number of documents; if omitted, enough to estimate the accuracy to within five points.
+            Number of documents; 100 if omitted.
         by : str
             Id of the person who makes the change.
         threshold : float, optional
@@ -71,7 +72,7 @@ class Checks(LabelledPart):
         positions = _eligible(self._labels.of(run), least)
         if not len(positions):
             raise DataError("No label reaches this confidence; choose a lower threshold.", code="no-rows")
-        n = sample_size(0.05, population=len(positions)) if n is None else n
+        n = LOOK if n is None else n
         # A request for more documents than there are draws all of them.
         n = min(check_count(n, "n"), len(positions))
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed

@@ -12,11 +12,12 @@ from sqlalchemy.engine import Connection
 
 from isthmus._utils import versions
 from isthmus.api.methods import check_takes_classes, check_typed
-from isthmus.choose.forecast import AnswerForecast, forecast_answers
+from isthmus.choose.forecast import forecast_answers
 from isthmus.exceptions import DataError, UsageError
 from isthmus.features.languages import resolve_language
 from isthmus.methods import METHODS, get_method
 from isthmus.options import ERROR_BUDGET, LabelOptions
+from isthmus.wording import AnswerForecast
 from isthmus.workspace.collections import annotator_snapshot
 from isthmus.workspace.context import (
     add_row,

@@ -346,8 +346,8 @@ class TransductiveKernelClassifier(TransferClassifier):
             wanted = LANDMARKS
             if wanted < domains.n_rows:
                 warn(
-                    f"{domains.n_rows:,} documents are more than max_exact={self.max_exact:,}; each is compared with "
-                    f"{wanted:,} landmark documents instead of with all. Set n_landmarks or max_exact to choose.",
+                    f"{domains.n_rows:,} documents are too many to compare all with each other; each is compared with "
+                    f"{wanted:,} of them instead. The parameter n_landmarks changes this number.",
                     code="approximation",
                 )
         if wanted >= domains.n_rows:

@@ -2,6 +2,7 @@
 // The list of documents, the map's tips and the copy buttons. No markup is ever made from data: text goes in as text.
 (() => {
   const $ = (id) => document.getElementById(id);
+  const percent = (share) => `${Math.round(100 * share)}%`;
   document.documentElement.classList.add("js");
 
   for (const button of document.querySelectorAll(".copy")) {
@@ -129,7 +130,7 @@
     top.append(swatch(said(i)), make("bdi", "name", said(i)));
     if (answer(i) !== undefined) top.append(make("span", "set", "✓ corrected"));
     if (data.group[i]) top.append(make("span", "", `new: ${data.group[i]}`));
-    top.append(make("span", "sure", data.sure[i].toFixed(2)));
+    top.append(make("span", "sure", percent(data.sure[i])));
     row.append(top, inOwnDirection(make("div", "bit", data.text[i].slice(0, 160))));
     row.addEventListener("click", () => go(k));
     return row;
@@ -148,7 +149,7 @@
     reader.scrollTop = 0;
     if (i === undefined) { reader.replaceChildren(make("p", "soft", "No document matches these filters.")); return; }
     const code = data.classes.indexOf(said(i));
-    const head = make("p", "small soft", `${data.id[i]} · ${data.classes[data.label[i]]} ${data.sure[i].toFixed(2)}`);
+    const head = make("p", "small soft", `${data.id[i]} · ${data.classes[data.label[i]]} ${percent(data.sure[i])}`);
     if (data.second[i] >= 0) head.append(` · next: ${data.classes[data.second[i]]}`);
     const choices = make("div", "choices");
     data.classes.slice(0, 9).forEach((name, c) => {
@@ -268,7 +269,7 @@
     if (i === undefined) { tip.hidden = true; return; }
     const name = own ? said(i) : data.classes[data.source.label[i]] ?? "no label";
     const text = own ? data.text[i] : data.source.text[i];
-    const head = make("b", "", own ? `${name} ${data.sure[i].toFixed(2)}` : `source: ${name}`);
+    const head = make("b", "", own ? `${name} ${percent(data.sure[i])}` : `source: ${name}`);
     tip.replaceChildren(head, make("br"), text.slice(0, 240) + (text.length > 240 ? "…" : ""));
     tip.hidden = false;
     tip.style.left = `${Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8)}px`;

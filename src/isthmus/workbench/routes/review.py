@@ -7,6 +7,9 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body
 from pydantic import Field
 
+from isthmus.choose import sample_margin
+from isthmus.choose.guaranteed import STEPS
+from isthmus.wording import LOOK
 from isthmus.workbench.context import (
     PROJECT,
     RUN,
@@ -30,11 +33,8 @@ from isthmus.workspace.schema import Answer, Check, Document, Prediction, Run
 api = APIRouter(prefix="/api")
 pages = APIRouter(prefix="/projects/{project}", include_in_schema=False)
 SAMPLE = 20  # documents that people read before the other labels can be accepted unread
-# Sizes of samples that the page offers.
-SIZES = (20, 50, 100, 200, 400)
+SIZES = STEPS  # sizes of samples that the page offers: all that a next step recommends
 LEAST_ANSWERED = 20  # answers below which the measured interval is wider than the expected one
-# Suggested size, and half the width of its interval in points if 85% of the labels are right.
-_SUGGESTED, _MARGIN = 100, 7
 
 
 # -- The queue
@@ -293,7 +293,12 @@ def check_page(access: Viewer, run: str = "", check: str = ""):
     facts = {"run": found, "check": None, "checks": samples}
     if chosen is not None and found is not None:
         facts |= sample_facts(access, chosen, found)
-    return project_page(access, "check", sizes=SIZES, suggested=_SUGGESTED, margin=_MARGIN, **facts)
+    # The page suggests the size that the next step of the run recommends.
+    step = (access.workspace.runs.table(found.id, "hero") or {}).get("step") if found else None
+    suggested = step["read"] if step and step["at_random"] else LOOK
+    # Half the width of the interval in points, if 85% of the labels are right.
+    margin = round(100 * sample_margin(suggested, accuracy=0.85))
+    return project_page(access, "check", sizes=SIZES, suggested=suggested, margin=margin, **facts)
 
 
 @pages.get("/check/{check}/desk")

@@ -183,7 +183,7 @@
   });
   document.addEventListener("input", event => {
     const field = event.target;
-    if (field.matches("input[type=range][data-shown]")) $(field.dataset.shown).textContent = Math.round(100 * field.value) + " %";
+    if (field.matches("input[type=range][data-shown]")) $(field.dataset.shown).textContent = Math.round(100 * field.value) + "%";
   });
   document.addEventListener("change", event => {
     if (event.target.matches("[data-go]")) event.target.form.requestSubmit();
