@@ -54,6 +54,7 @@ class Job:
 
     def read(self, chunk: Chunk) -> Rows:
         """Return the rows of a chunk; a bad row stops the run unless bad rows are set aside."""
+        # Rows that were set aside once stay out of every pass, because every pass reads the chunk in this way.
         rows = read_block(chunk.block)
         if rows.bad and not self.set_aside:
             first = rows.bad[0]
@@ -81,6 +82,7 @@ class Job:
         """Return the packed terms of a chunk in these parts of the hashes, and their document frequencies."""
         name = f"tokens/{reading.name}/{chunk.number}"
         held = self.store.load(name, "starts", "terms", "frequency")
+        # The two rows of ``starts`` are offsets in bytes and in terms, one for each part.
         (start, end), (first_term, end_term) = held["starts"].reshape(2, -1)[:, [first, last]].tolist()
         return held["terms"][start:end], held["frequency"][first_term:end_term]
 
@@ -88,6 +90,7 @@ class Job:
 def _hangs_together(held: Any) -> bool:
     """Return whether every number of a term is valid, so that compiled loops stay within their tables."""
     ids, ends, n_terms = held["ids"], held["ends"], int(np.count_nonzero(held["terms"] == ord("\n")))
+    # One line feed ends each term, so their number is that of the terms.
     inside = not np.any((ids < 0) | (ids >= n_terms))
     ordered = np.all(np.diff(ends, prepend=0) >= 0) and (len(ends) == 0 or ends[-1] == len(ids))
     return bool(inside and ordered and len(held["solo"]) in (0, len(ids)))
@@ -101,6 +104,7 @@ def save_tokens(store: Store, name: str, tokens: Tokens) -> int:
     starts = packed_starts(tokens.terms)
     part = hash_parts(tokens.terms, len(starts) - 1, TERM_PARTS)
     order = np.argsort(part, kind="stable")
+    # Number of each term after the sort, by its number before.
     place = np.empty(len(order), dtype=np.int32)
     place[order] = np.arange(len(order), dtype=np.int32)
     packed = tokens.terms[take_runs(starts, order)[0]]
@@ -146,6 +150,7 @@ def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str
     columns = job.columns[chunk.side]
     texts, given = rows.texts(columns.text), rows.labels(columns.label)
     keys = content_keys(texts)
+    # The hash depends only on the text, so the sample is the same for every size of chunks and every order of files.
     drawn = np.flatnonzero(keys < np.uint64(limits[chunk.side]))
     counts, labels = Counter({chunk.side: len(texts)}), Counter(label for label in given if label is not None)
     sample = [[chunk.side, int(keys[i]), texts[i], given[i]] for i in drawn.tolist()]
@@ -153,6 +158,7 @@ def survey(chunk: Chunk, job: Job, readings: Sequence[Reading], limits: dict[str
     for reading in readings:
         save_tokens(job.store, f"tokens/{reading.name}/{chunk.number}", read_tokens(texts, reading))
     if columns.label:
+        # Labels are stored as numbers of this chunk's names, because the classes of all chunks are not known yet.
         place = {name: code for code, name in enumerate(sorted(labels))}
         codes = np.array([place.get(label, -1) for label in given], dtype=np.int32)
         job.store.save(f"labels/{chunk.number}", {"names": pack(list(place)), "codes": codes})
@@ -165,5 +171,6 @@ def load_codes(store: Store, chunk: Chunk, classes: np.ndarray) -> np.ndarray:
     """Return the class of each document of a chunk, -1 for none."""
     held = store.load(f"labels/{chunk.number}")
     names = unpack(held["names"])
+    # The last entry stands for -1, a document without a label.
     place = np.array([*np.searchsorted(classes, np.array(names, dtype=object)), -1], dtype=np.int32)
     return place[held["codes"]]

@@ -112,6 +112,7 @@ def cluster_in_blocks(request: ClusterOptions, sources: Files, target: Files, **
     with running(Run[ClusterOptions], request, sources, target, **where) as run:
         reading = run.look()
         run.survey([reading])
+        # Unlike labels, clusters have one vocabulary, that of the whole input.
         passes: Any = ChunkPasses(run, run.view(reading))
         model = CrossGuidedKMeans(
             "auto" if request.clusters is None else request.clusters,
@@ -126,6 +127,7 @@ def write_clusters(
 ) -> np.ndarray:
     """Write the rows of a chunk with their clusters, and return the number of documents of each cluster."""
     labels = model.predict(chunk_rows(ChunkBlock(chunk, job, columns).rows, model.idf_))
+    # A run that was stopped may have written this part; the labels are needed for the sizes all the same.
     if not output.part(chunk).is_file():
         table = {name: np.array(cells, dtype=object)[labels].tolist() for name, cells in added.items()}
         write_part(output, chunk, job.read(chunk), table)
@@ -142,6 +144,7 @@ def _write(run: Run, passes: ChunkPasses, model: CrossGuidedKMeans) -> LargeClus
     arguments = run.job, passes.columns, model, run.output, columns
     parts = run.engine.map(write_clusters, run.target, *arguments, phase="writing")
     files = assemble(run.output, run.target, ADDED, run.replace)
+    # The number of guarded cells is of interest only in the summary of labels.
     for row in files:
         row.pop("guarded")
     result = LargeClusters(

@@ -109,10 +109,12 @@ class DaskEngine(LocalEngine):
         meter = Meter(phase, chunks)
         dask = import_optional("dask", "A dask cluster", extra="scale")
         with _cluster_at_hand():
+            # A pass sends its arguments once; their size is no reason for a warning.
             with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
                 held = self.client.submit(tuple, args, pure=False)
             futures = [self.client.submit(run_noted, function, group, held, add, pure=False) for group in groups]
             sums = futures
+            # Adding four at a time keeps the depth of the tree and the size of a task small.
             while add is not None and len(sums) > 1:
                 fours = [sums[i : i + 4] for i in range(0, len(sums), 4)]
                 sums = [self.client.submit(_add_noted, add, four, pure=False) for four in fours]
@@ -163,6 +165,7 @@ def _cluster_at_hand() -> Iterator[None]:
 
 def cut_groups(chunks: Sequence[HasRows], most: int) -> list[Sequence[HasRows]]:
     """Return at most so many groups of neighbouring chunks."""
+    # Round up, so that there are at most ``most`` groups.
     size = max(1, -(-len(chunks) // most))
     return [chunks[start : start + size] for start in range(0, len(chunks), size)]
 
@@ -172,6 +175,7 @@ def run_noted(
 ) -> tuple[Any, list[Warning | str]]:
     """Return the results of a group of chunks, or their sum where ``add`` is given, and the warnings."""
     results = (function(chunk, *args) for chunk in group)
+    # Warnings of a worker would go to its own standard error.
     with warnings.catch_warnings(record=True) as caught:
         found = list(results) if add is None else reduce(add, results)
     return found, [caution.message for caution in caught]
@@ -212,6 +216,7 @@ def local_cluster(folder: str | Path, workers: int, memory_limit: str | None = N
 def connect(address: str, tls: dict[str, str] | None = None, timeout: float = 20.0) -> DaskEngine:
     """Connect to a running scheduler; ``tls`` has the fields of ``distributed.Security``."""
     distributed = import_optional("distributed", "scheduler=ADDRESS", extra="scale")
+    # Without encryption anybody on the network could send tasks to the workers.
     security = distributed.Security(require_encryption=True, **tls) if tls else None
     try:
         client = distributed.Client(address, security=security, timeout=timeout)

@@ -206,10 +206,12 @@ class LabelRun(Run[LabelOptions]):
         weights = self._choose() if named is None else {named.name: 1.0}
         if named is not None:
             self.decision = [{"method": named.name, "chosen": True, "why": "named by the caller"}]
+        # The members are fitted on all documents; the weights were found on the sample.
         model = LabelModel({name: self._fit(name, topic) for name in weights}, weights)
         trust = self._fit_stages(model)
         classifiers = self._classifiers(trust, compare=named is not None)
         arguments = self.job, model, classifiers, trust.expected.caution
+        # The first of two passes counts confidences, because the limit for review depends on all documents.
         census = self.engine.sum(take_census, self.target, *arguments, phase="labelling", add=add_tuples)
         limits = self._review_limits(trust, census, alone=named is not None)
         self.novel = [] if trust.scorer is None else [group.to_dict() for group in trust.scorer.novelty.groups]
@@ -232,6 +234,7 @@ class LabelRun(Run[LabelOptions]):
             others = [row for row in choice.table if _in_chunks(row) and "score" in row]
             best = max(others, key=lambda row: row["score"])["method"] if others else YARDSTICK
             chosen = {best: 1.0}
+        # Methods that do not run in chunks leave their weight to the others.
         total = sum(chosen.values())
         sizes = f"{len(labels):,} source and {len(self.target_sample):,} target documents of the sample"
         everything = f"fitted on all {self.n_source:,} and {self.n_target:,}"
@@ -249,6 +252,7 @@ class LabelRun(Run[LabelOptions]):
     def _fit(self, name: str, topic: Reading) -> FittedMethod:
         pipeline = self._pipeline(name)
         reading = _reading(pipeline, topic)
+        # A method that reads texts has no columns.
         view = View(topic, [], np.zeros(0, dtype=np.int64), 0) if reading is None else self.view(reading)
         passes = ChunkPasses(self, view, None if reading is None else pipeline[0])
         return FittedMethod(pipeline[-1].fit_passes(passes), passes.columns)
@@ -280,6 +284,7 @@ class LabelRun(Run[LabelOptions]):
         _, passable, per_class, _ = census
         budget = self.request.budget
         limits = review_limits(passable, self.n_target, budget, trust.caution, trust.surest)
+        # Undisputed and disputed documents have limits of their own.
         passed = sum(int(row[limit:].sum()) for row, limit in zip(passable, limits, strict=True))
         if trust.expected.estimate is None:  # whatever the confidence, unless anything may be wrong
             passed = passed if budget == 1 else 0
@@ -351,9 +356,11 @@ def take_census(
         groups, disputed = classifiers.examine(chunk, job, classes[labels])
     confidence = lower_confidence_in_groups(confidence, np.where(groups >= 0, "new", ""))
     passable = ~no_known_terms & (groups < 0)
+    # Integers, so that sums over chunks do not depend on their order.
     steps = np.rint(confidence * STEPS).astype(np.int32)
     arrays = {"labels": labels, "no_known_terms": no_known_terms, "disputed": disputed, "groups": groups}
     job.store.save(f"labelled/{chunk.number}", {**arrays, "steps": steps})
+    # One bin for each step, first of undisputed and then of disputed documents.
     places = steps + (STEPS + 1) * disputed
     counted = [
         np.bincount(part, minlength=2 * (STEPS + 1)).reshape(2, STEPS + 1) for part in (places, places[passable])

@@ -60,6 +60,7 @@ class ChunkBlock:
     @property
     def codes(self) -> np.ndarray:
         """Class of each document, -1 for none."""
+        # Rows over a vocabulary are stored together with their classes.
         if self.columns.n_columns:
             return self.rows.codes  # type: ignore[return-value]  # a source chunk has them
         return load_codes(self.job.store, self.chunk, self.columns.classes)
@@ -94,6 +95,7 @@ class ChunkPasses:
         self.classes, self.n_source, self.n_target = run.classes, run.n_source, run.n_target
         self.random_state = run.request.seed
         self.n_columns, self.languages = view.n_columns, view.reading.languages
+        # Workers get this small description instead of the vocabulary.
         self.columns = Columns(view.name, view.n_columns, run.classes)
         if vectorizer is not None and vectorizer.weighting == "tfidf":
             self.columns = replace(self.columns, weighting="tfidf", sublinear=vectorizer.sublinear, idf=self.idf)
@@ -107,6 +109,7 @@ class ChunkPasses:
     def sample(self) -> Block:
         """Documents of the source that were drawn for the sample."""
         texts, labels = self.run.source_sample
+        # The drawn documents of the source have labels, all of which are classes.
         codes = np.searchsorted(self.classes, np.array(labels, dtype=object)).astype(np.int32)
         return Block("source", lambda: self.view.count_texts(texts), texts, codes, weigh=self.columns.weigh)
 
@@ -120,6 +123,7 @@ class ChunkPasses:
         self, function: Callable[..., Any], sides: str, *args: Any, phase: str, add: Callable[..., Any] = operator.add
     ) -> Any:
         """Return the sum of a statistic over all chunks of "source", "target" or "both"."""
+        # A statistic travels to the chunks, and only its sum comes back.
         chunks = self.run.chunks if sides == "both" else getattr(self.run, sides)
         arguments = self.run.job, self.columns, function, *args
         return self.run.engine.sum(on_block, chunks, *arguments, phase=phase, add=add)
@@ -165,5 +169,6 @@ def read_opinions(model: LabelModel, blocks: Mapping[str, Block]) -> tuple[Batch
     """
     found = {name: member.estimator.block_scores(blocks[name]) for name, member in model.members.items()}
     columns = {name: member.classes_ for name, member in model.members.items()}
+    # A document counts as unknown only if no member knows a term of it.
     unknown = np.all([own for _, own in found.values()], axis=0)
     return Batch({name: softmax(scores) for name, (scores, _) in found.items()}, columns), unknown

@@ -65,6 +65,7 @@ def names_file(place: str) -> bool:
 def check_places(output: str, inputs: Sequence[str]) -> None:
     """Refuse an output that would replace an input or that has no known format."""
     for path in inputs:
+        # Links and different spellings of a path can name the same file.
         if os.path.exists(output) and os.path.exists(path) and os.path.samefile(output, path):
             raise UsageError(f"{output!r} is an input of this run; give another name.", code="output-unwritable")
         if not names_file(output) and Path(output).resolve() == Path(path).resolve().parent:
@@ -85,12 +86,15 @@ def write_part(output: Output, chunk: Chunk, rows: Rows, added: Mapping[str, lis
     kind = output.kind_of(chunk)
     added = only_columns(added, output.add)
     guard = FormulaEscaper(output.spreadsheet_safe)
+    # A part exists only when it is complete, so a resumed run can skip it.
     with whole_file(output.part(chunk)) as path:
         if kind == "parquet":
+            # The writer takes the format from the ending of the name.
             write_rows(path.with_suffix(".parquet"), with_columns(rows.table(), added))
             os.replace(path.with_suffix(".parquet"), path)
             return 0
         with open(path, "wb") as out:
+            # Records keep values that a table of cells would turn into text.
             if kind == "jsonl" and rows.records is not None:
                 write_lines(out, extend_records(rows.records, added))
             else:
@@ -104,6 +108,7 @@ def write_part(output: Output, chunk: Chunk, rows: Rows, added: Mapping[str, lis
 def assemble(output: Output, chunks: Sequence[Chunk], added: Sequence[str], force: bool) -> list[dict[str, Any]]:
     """Join the parts to one file, or one for each input file, and return a row of the manifest for each."""
     if output.is_file:
+        # JSON lines may have other keys in every line; other formats have one header.
         n_sets = len({chunk.block.shard.columns for chunk in chunks})
         if n_sets > 1 and output.kind_of(chunks[0]) != "jsonl":
             raise DataError(
@@ -128,6 +133,7 @@ def output_names(paths: Sequence[str]) -> dict[str, str]:
     names: dict[str, str] = {}
     for path in paths:
         name, parent = Path(path).name, Path(path).resolve().parent
+        # Files of the same name in other folders get the names of their folders in front.
         while name in names.values():
             name, parent = f"{parent.name}-{name}", parent.parent
         names[path] = name
@@ -151,6 +157,7 @@ def _join(output: Output, place: Path, chunks: Sequence[Chunk], added: Sequence[
                         shutil.copyfileobj(part, out, 1 << 20)
         except OSError as error:
             raise trouble(place, error) from None
+    # The manifest has the hash of the complete file.
     with open(place, "rb") as file:
         return {"sha256": hashlib.file_digest(file, "sha256").hexdigest(), "guarded": guard.count}
 
@@ -180,12 +187,14 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
         or the stopped run has other inputs or options.
     """
     work, path = work_folder(place), Path(place)
+    # The manifest of a folder is written last.
     finished = path.is_file() if names_file(place) else (path / MANIFEST).is_file()
     if finished and not force:
         raise DataError(f"{place!r} exists; give another name, or force=True to replace it.", code="output-exists")
     if not names_file(place) and path.is_dir() and not finished and not work.is_dir() and any(path.iterdir()):
         raise DataError(f"The folder {place!r} is not empty; give an empty or a new one.", code="output-exists")
     held: dict[str, Any] | None = None
+    # A plan that cannot be read belongs to no run that could be continued.
     with suppress(OSError, ValueError):
         held = json.loads((work / "plan.json").read_text(encoding="utf-8"))
     if held is not None and not resume and not force:
@@ -204,6 +213,7 @@ def open_work(place: str, plan: dict[str, Any], *, resume: bool, force: bool) ->
     _take(work)
     if not resume or held is None:
         for child in work.iterdir():
+            # The lock belongs to this process.
             if child.name != "lock":
                 shutil.rmtree(child) if child.is_dir() else child.unlink()
         write_json(work / "plan.json", plan)
@@ -225,6 +235,7 @@ def _take(work: Path) -> None:
         with suppress(OSError, ValueError):
             host, number = lock.read_text().split()
             pid = int(number)
+        # A lock of another host or of a process that ended is taken over.
         if host == this_host() and pid not in (0, os.getpid()) and is_running(pid):
             raise DataError(f"Another run (process {pid}) works on the same output; wait for it.", code="other-run")
         lock.write_text(f"{this_host()} {os.getpid()}")

@@ -61,8 +61,10 @@ class ProcessEngine(LocalEngine):
         self, function: Callable, chunks: Sequence[HasRows], args: tuple, add: Callable | None, phase: str
     ) -> list:
         """Run a pass as :meth:`LocalEngine._run`; of several errors, the one of the first chunk is raised."""
+        # Sending one chunk away takes longer than reading it here.
         if len(chunks) < 2:
             return super()._run(function, chunks, args, add, phase)
+        # Pickled once for all groups; a worker loads it once for a pass.
         opening = pickle.dumps((function, args, add), protocol=pickle.HIGHEST_PROTOCOL)
 
         def ask(group: Sequence[HasRows]) -> tuple[Any, list]:

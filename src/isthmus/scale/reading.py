@@ -88,6 +88,7 @@ def read_tokens(texts: Sequence[str], reading: Reading) -> Tokens:
     if reading.analyzer != "words":
         return _read_keys(texts, reading)
     words = _analyzer(reading)
+    # The cache of stems would grow with the vocabulary of all chunks.
     if words.n_seen > _CACHE_WORDS:
         words.forget()
     read = _number_words if len(words.languages) == 1 else read_words
@@ -111,6 +112,7 @@ def _number_words(texts: Sequence[str], words: WordAnalyzer) -> counting.Tokens:
     written = [words.words(texts[i], language) for i in others.tolist()]
     table = TermTable()
     numbers = table.add(packed), table.add(pack_texts([word for found in written for word in found]))
+    # Both kinds of texts are put back into the order of the documents.
     counts = np.zeros(len(texts), dtype=np.int64)
     counts[plain] = counted
     counts[others] = [len(found) for found in written]
@@ -134,6 +136,7 @@ def _as_terms(terms: list[tuple[str, ...]], words: np.ndarray, ends: np.ndarray)
     starts = np.append(0, np.cumsum(lengths))
     per_word = lengths[words] if len(words) else np.zeros(0, dtype=np.int64)
     total = np.append(0, np.cumsum(per_word))
+    # The common case: every word is one term or a stop word.
     if len(lengths) == 0 or lengths.max() <= 1:
         kept = per_word > 0
         ids = flat[starts[words[kept]]] if len(flat) else np.zeros(0, dtype=np.int32)

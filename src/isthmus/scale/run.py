@@ -55,6 +55,7 @@ def running(
     client, tls, keep_work
         As for :func:`isthmus.scale.label_files`.
     """
+    # Everything that can be refused is refused before a folder is made or a worker is started.
     check_seed(request.seed)
     if request.analyzer == "chars":
         raise UsageError("analyzer='chars'; large inputs are read as words, bigrams or trigrams, or auto.")
@@ -63,6 +64,7 @@ def running(
     work = open_work(request.output, make_plan(request, paths), resume=request.resume, force=request.force)
     engine = start_engine(request, work, paths, client=client, tls=tls)
     try:
+        # Other processes see only what is stored in the folder.
         store: Store = MemoryStore()
         if request.engine != "memory":
             store = FolderStore(work / "store", resumed=request.resume)
@@ -115,6 +117,7 @@ class Run(Generic[Asked]):
         number = 0
         for side, paths in self.paths.items():
             files = [_File(path, os.path.getsize(path), str(folder / f"{side}-{i}")) for i, path in enumerate(paths)]
+            # Files are cut in parallel, because compressed files must be read as a whole.
             blocks = list(chain.from_iterable(self.engine.map(_cut, files, *how, phase=f"looking at the {side}")))
             if not blocks:
                 raise DataError(f"The {side} holds no rows; check its files.", code="empty-file")
@@ -128,6 +131,7 @@ class Run(Generic[Asked]):
             "target": choose_columns(target, text=asked.target_text or asked.text, label=None, want_labels=False),
         }
         self.notes += [*columns["source"].notes, *columns["target"].notes]
+        # Small enough to be sent with every pass.
         self.job = Job(self.store, columns, self.set_aside)
         # The first texts of some files of both sides: the same for every size of chunks.
         texts: list[str] = []
@@ -154,6 +158,7 @@ class Run(Generic[Asked]):
         facts: Facts = self.engine.sum(survey, self.chunks, *arguments, phase="reading", add=add_tuples)
         rows, self.labels, self.bad_rows, sample = facts
         self.n_source, self.n_target = rows["source"], rows["target"]
+        # Sorted, so that classes have the same numbers for every order of files.
         names = sorted(self.labels)
         drawn = sorted(sample, key=lambda row: (row[1], row[2], row[3] or ""))  # the smallest hashes come first
         labelled = [row for row in drawn if row[0] == "source" and row[3] is not None][:size]
@@ -166,6 +171,7 @@ class Run(Generic[Asked]):
             raise DataError(
                 f"The source's labels name {what}; at least two classes are needed. Check label=COLUMN.", code=code
             )
+        # The sample shows whether a column of numbers or of sentences was taken for labels.
         kind = check_label_kind(self.source_sample[1], name="The labels of the source", force_classes=self.any_groups)
         if kind.message:
             warn(f"The labels of the source {kind.message}", code="data-checks")

@@ -73,6 +73,7 @@ def make_plan(request: JobOptions, paths: Paths) -> dict[str, Any]:
     for side, names in paths.items():
         for path in names:
             try:
+                # Size and time distinguish files without reading them.
                 stat = os.stat(path)
             except OSError:
                 raise DataError(f"There is no file {path!r}; check the name.", code="missing-file") from None

@@ -83,6 +83,7 @@ class FolderStore:
 
     def save(self, name: str, arrays: Mapping[str, np.ndarray]) -> None:
         """Store arrays under a name."""
+        # An open file, because numpy adds an ending to a name.
         with whole_file(self.path(name)) as part, open(part, "wb") as out:
             np.savez(out, **arrays)  # type: ignore[arg-type]  # no array is named allow_pickle
 
@@ -113,6 +114,7 @@ Store = MemoryStore | FolderStore
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
     """Yield a hidden file next to ``path`` that replaces it when the block ends without an error."""
+    # In the same folder, because a file can only be renamed within one file system.
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:12]}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -88,6 +88,7 @@ def fit_stages(
     -------
     Trust
     """
+    # The model has no stages yet: these are the pooled opinions.
     proba, classes = model.apply(batch), model.classes_
     labels, source_labels = classes[proba.argmax(axis=1)], np.array(source[1], dtype=object)
     if candidates is None:
@@ -146,6 +147,7 @@ class SampleClassifiers:
         """Prepare the classifiers; ``compare`` adds the plain methods, whose labels are compared with the run's."""
         words = scorer.words.vectorizer
         own = view.column_of(pack_texts([str(name) for name in words.feature_names_]))
+        # Words of the sample that are too rare in all documents have no column.
         known = np.flatnonzero(own >= 0)
         columns = sp.csr_matrix((np.ones(len(known)), (own[known], known)), (view.n_columns, len(own)))
         keys, plain_labels, plain = np.zeros(0, dtype=np.uint64), np.zeros((0, 0), dtype=str), []
@@ -160,6 +162,7 @@ class SampleClassifiers:
         counts = load_rows(chunk, job, self.view, self.columns.shape[0]).matrix() @ self.columns
         rows, names = weigh_tfidf(counts, self.idf, sublinear=True), labels.astype(str)
         disputed = np.zeros(len(names), dtype=bool)
+        # A label is disputed if one plain method gives another one.
         for learner in self.plain:
             disputed |= learner.predict(rows) != names
         if self.plain:  # all four methods have labelled the documents of the sample
@@ -205,6 +208,7 @@ def review_limits(
     last = np.flatnonzero(within & (documents > 0))
     limits = np.full(2, STEPS + 1)
     if len(last):
+        # The last step within the budget; all undisputed documents pass before a disputed one does.
         kind, place = divmod(int(last[-1]), STEPS + 1)
         limits[kind] = steps[place]
         limits[:kind] = 0

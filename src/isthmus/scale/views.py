@@ -53,6 +53,7 @@ class View:
     @property
     def idf(self) -> np.ndarray:
         """Inverse document frequencies of the columns."""
+        # Frequencies are in the order of terms and pairs; columns may be sorted by name.
         idf = smooth_idf(self.frequency, self.n_documents)
         return idf if self.place is None else idf[np.argsort(self.place)]
 
@@ -67,6 +68,7 @@ class View:
 
     def column_of(self, packed: np.ndarray) -> np.ndarray:
         """Return the column of each packed term, -1 for a term outside the vocabulary."""
+        # The table is large and quick to make, so it is not sent to workers.
         if self._index is None:
             self._index = TermTable()
             self._index.add(pack_texts(self.terms))
@@ -102,6 +104,7 @@ def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading,
     least = _least_documents(n_documents)
     most = reading.most_documents * n_documents
     found = engine.sum(make_tokens, chunks, job, reading, phase="reading words")
+    # As few groups as memory allows, but enough to occupy all workers.
     n_groups = min(TERM_PARTS, max(1 + found // _MERGED, 2 * engine.workers))
     cuts = pairwise(TERM_PARTS * i // n_groups for i in range(n_groups + 1))
     groups = [PartGroup(a, b, n_documents * b // TERM_PARTS - n_documents * a // TERM_PARTS) for a, b in cuts]
@@ -155,6 +158,7 @@ def _merge_terms(
 def _with_pairs(engine: Any, job: Job, chunks: Sequence[Chunk], view: View, least: int) -> View:
     """Return the view with pairs of its words; a pair is at most as frequent as its words, so none is missed."""
     found = []
+    # The number of pairs decides in how many parts they are merged.
     total = engine.sum(_pair_total, chunks, job, view, phase="counting word pairs")
     parts = 1 + int(total or 0) // _PAIRS
     for part in range(parts):
@@ -194,6 +198,7 @@ def _pair_counts(chunk: Chunk, job: Job, view: View, part: int, parts: int) -> t
     if parts > 1:
         own = keys % parts == part
         keys, rows = keys[own], rows[own]
+    # Sorted by pair and document, repeats in a document are neighbours.
     order = np.lexsort((rows, keys))
     keys, rows = keys[order], rows[order]
     fresh = np.ones(len(keys), dtype=bool)
@@ -217,6 +222,7 @@ def make_rows(chunk: Chunk, job: Job, view: View, classes: np.ndarray) -> None:
     name = f"rows/{view.name}/{chunk.number}"
     if not job.store.has(name):
         rows = view.count(job.tokens(chunk, view.reading))
+        # Most counts fit into a byte, which makes the stored rows smaller.
         small = np.uint8 if int(rows.counts.max(initial=0)) < 256 else np.int32
         arrays = {"indptr": rows.indptr, "indices": rows.indices, "counts": rows.counts.astype(small)}
         if chunk.side == "source":
