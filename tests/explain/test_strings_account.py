@@ -22,11 +22,13 @@ TEXT = "the manager paid the expensive bill, the bill"
 def test_contributions_add_up_to_the_score(kind, model):
     model = clone(model).set_params(kernel=kind, ngram_range=(3, 5)).fit(*example_texts())
     table, base = ngram_contributions(model, TEXT)
-    score = model._scores([TEXT])[0] / model.inverse_temperature_
-    np.testing.assert_allclose(sum(table.values()) + base, score, atol=1e-8, rtol=1e-5)
+    # Probabilities depend only on differences between the scores of two classes.
+    difference = np.log(model.predict_proba([TEXT])[0]) @ [1, -1] / model.inverse_temperature_
+    np.testing.assert_allclose((sum(table.values()) + base) @ [1, -1], difference, atol=1e-8, rtol=1e-5)
     words = word_contributions(model, TEXT)
     assert [word for word, _ in words] == TEXT.split()
-    np.testing.assert_allclose(sum(values for _, values in words) + base, score, atol=1e-8, rtol=1e-5)
+    total = sum(values for _, values in words) + base
+    np.testing.assert_allclose(total @ [1, -1], difference, atol=1e-8, rtol=1e-5)
 
 
 def test_words_of_the_topic_lead():

@@ -17,7 +17,6 @@ from isthmus.features.counting import sharing
 from isthmus.features.languages import pick_language
 from isthmus.features.ngrams import key_names, ngram_keys
 from isthmus.features.tokens import WordAnalyzer
-from isthmus.scale.views import _least_documents
 
 GERMAN = """Der Mann und die Frau gehen am Abend in das Haus am Ende der Strasse und essen dort das Brot, das der Mann
 aus dem Laden geholt hat, und trinken Wasser aus dem Glas, das auf dem Tisch in der Ecke steht, und der Hund liegt
@@ -297,11 +296,11 @@ def test_min_df_counts_documents_not_occurrences():
 
 @pytest.mark.parametrize(("n_documents", "least"), [(199, 1), (200, 2), (999, 2), (1_000, 3)])
 def test_in_how_many_documents_a_term_must_be(n_documents, least):
-    """One document more or less at the bounds, in memory or over blocks."""
-    vectorizer = TextVectorizer()
-    vectorizer._most_documents = 1.0
-    assert vectorizer._kept(np.array([1, 2, 3, 4]), n_documents).tolist() == list(range(least - 1, 4))
-    assert _least_documents(n_documents) == least
+    """One document more or less at the bounds."""
+    words = ["one", *["two"] * 2, *["three"] * 3]
+    texts = [*words, *["common"] * (n_documents - len(words))]
+    names = TextVectorizer(stem=False, stop_words=None).fit(texts).get_feature_names_out()
+    assert set(names) == {"common", *["three", "two", "one"][: 4 - least]}
 
 
 def test_what_readers_share_goes_by_all_that_they_ask_for():

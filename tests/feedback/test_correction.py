@@ -68,7 +68,7 @@ def test_a_class_that_only_answers_name():
     assert widen_vote(np.array([[0.6, 0.4]]), np.array([0.1]))[0].tolist() == pytest.approx([0.54, 0.36, 0.1])
     # Of answers that were picked it counts one more than the known classes; what stands for others counts as answers.
     one_sided = np.array([2] * 25)
-    assert prior_shares(one_sided, 2, 3, standing=14.0, picked=np.ones(25, dtype=bool)).tolist() == [1 / 49]
+    assert prior_shares(one_sided, 2, 3, pseudo_weight=14.0, picked=np.ones(25, dtype=bool)).tolist() == [1 / 49]
     both = prior_shares(np.array([0] * 8 + [2] * 12), 2, 3, picked=np.ones(20, dtype=bool))
     assert both.tolist() == [9 / 30]
     codes = np.repeat([0, 1, 2], 10)

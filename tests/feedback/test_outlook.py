@@ -26,7 +26,7 @@ def account(monkeypatch):
             classes=np.array(["a", "b"]),
             rows=np.zeros((4 * n, 1)),
             vote=np.zeros((4 * n, 2)),
-            places=np.arange(n),
+            indices=np.arange(n),
             codes=np.zeros(n, dtype=int),
             at_random=at_random,
         )
@@ -73,7 +73,7 @@ def test_documents_of_whole_groups_are_no_evidence_and_leave_all_columns_alike(m
     in_group[[row for row in range(30) if row not in places][:4]] = True
     fit = SimpleNamespace(
         stage=SimpleNamespace(correction=SimpleNamespace(held_out=held_out)),
-        codes=codes, places=places, at_random=at_random, vote=np.zeros((30, 2)),
+        codes=codes, indices=places, at_random=at_random, vote=np.zeros((30, 2)),
         answered=np.isin(np.arange(30), places),
     )  # fmt: skip
     confidence = rng.random(30)

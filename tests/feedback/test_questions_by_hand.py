@@ -145,7 +145,7 @@ def test_new_classes_that_were_picked_count_one_more_than_what_was_known():
     # Picked: one known, four of class 2 (counted as two), one of class 3; at random: one known, one of class 2.
     assert prior_shares(codes, 2, 4, picked=picked) == pytest.approx([3 / 18, 1 / 18])
     assert prior_shares(codes, 2, 4) == pytest.approx([5 / 18, 1 / 18])
-    assert prior_shares(codes, 2, 4, standing=2.0) == pytest.approx([5 / 20, 1 / 20])
+    assert prior_shares(codes, 2, 4, pseudo_weight=2.0) == pytest.approx([5 / 20, 1 / 20])
     assert prior_shares(codes, 4, 4).tolist() == []
 
 
@@ -280,7 +280,7 @@ def test_disputed_documents_come_first_the_doubtful_before_the_sure():
     places = np.array([0, 1, 2, 3, 4, 9])
 
     def asked(n, **more):
-        found = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, n, disputed=said, places=places, **more)
+        found = ask_documents(probabilities, np.array(["a", "b"]), {}, meaning, n, disputed=said, ranks=places, **more)
         return [question.row for question in found]
 
     assert asked(4) == [1, 5, 2, 0], "of equal doubt the first place; 3 is a copy of 1"

@@ -39,7 +39,7 @@ from isthmus.features.term_rows import (
     weigh_counts,
 )
 from isthmus.features.tokens import WordAnalyzer
-from isthmus.features.weights import document_frequency, smooth_idf
+from isthmus.features.weights import document_frequency, least_documents, smooth_idf
 
 # Where no list of stop words is kept, words in more than this share of the documents count as stop words. Among German
 # news and English reviews, whose lists are known, 99 of 100 words above it are on the list.
@@ -310,7 +310,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
 
     def _kept(self, frequency: np.ndarray, n_documents: int) -> np.ndarray:
         """Terms within the limits on document frequency."""
-        min_df = (1 if n_documents < 200 else 2 if n_documents < 1_000 else 3) if self.min_df == "auto" else self.min_df
+        min_df = least_documents(n_documents) if self.min_df == "auto" else self.min_df
         most = min(self.max_df, self._most_documents) * n_documents
         kept = np.flatnonzero((frequency >= min_df) & (frequency <= most))
         if not len(kept):

@@ -13,6 +13,15 @@ def document_frequency(X: sp.csr_matrix) -> np.ndarray:
     return np.bincount(X.indices[X.data != 0], minlength=X.shape[1])
 
 
+def least_documents(n_documents: int) -> int:
+    """Return in how many documents a term must occur by default: rare terms of few documents are worth keeping.
+
+    >>> [least_documents(n) for n in (199, 200, 1_000)]
+    [1, 2, 3]
+    """
+    return 1 if n_documents < 200 else 2 if n_documents < 1_000 else 3
+
+
 def smooth_idf(frequency: np.ndarray, n_documents: int) -> np.ndarray:
     """log((1 + n) / (1 + df)) + 1, as if one more document held every word: never zero, never infinite."""
     return np.log((1.0 + n_documents) / (1.0 + frequency)) + 1.0

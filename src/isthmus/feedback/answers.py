@@ -147,6 +147,7 @@ class Answers:
         -------
         str
         """
+        # Links are not resolved: the table is named as the user named it.
         parts, origin = Path(abspath(path)).parts, origin_of(path)
         names = [shown_name("/".join(parts[-length:])) for length in range(1, len(parts) + 1)]
         # The shortest name that no other file has.
@@ -201,6 +202,7 @@ class Answers:
         -------
         Answers
         """
+        # The latest remaining answer to each document counts, so replaced answers return by themselves.
         given = [entry for entry in self.given if entry["batch"] != batch]
         blank_in = {name: rows for name, rows in self.blank_in.items() if name != batch}
         return Answers(given, [entry for entry in self.word_log if entry[2] != batch], blank_in, self.origins)
@@ -303,6 +305,7 @@ def propose_names(words: str, classes: Iterable) -> list[str]:
     >>> propose_names("parking, 24, staff, garage, space", ["staff", "price"])
     ['parking', 'garage', 'space']
     """
+    # A group with the name of a class would be merged with it.
     taken = {str(name).casefold() for name in classes}
     found = [word for word in words.split(", ") if any(map(str.isalpha, word)) and word.casefold() not in taken]
     return found[:3]

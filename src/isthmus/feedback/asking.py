@@ -92,7 +92,7 @@ def ask_documents(
     groups: Sequence[str] | None = None,
     disputed: Mapping[int, str] | None = None,
     blind: bool = False,
-    places: np.ndarray | None = None,
+    ranks: np.ndarray | None = None,
 ) -> list[Question]:
     """Select documents to ask about, the most useful first.
 
@@ -121,7 +121,7 @@ def ask_documents(
         Documents about which annotators disagree, with the reason.
     blind : bool
         Whether reasons name no class, so that they do not influence the annotator.
-    places : ndarray of int, shape (n_documents,), optional
+    ranks : ndarray of int, shape (n_documents,), optional
         Order of equally useful documents: the lowest first.
 
     Returns
@@ -138,13 +138,15 @@ def ask_documents(
     """
     labels = np.asarray(classes)[probabilities.argmax(axis=1)]
     doubt, dispute = doubt_of(probabilities), dispute_of(labels, list(opinions.values()))
+    # The constant gives documents without a dispute some worth.
     worth = doubt * (ASKING["dispute"] + dispute)
+    # Answered documents are never asked about again.
     free = np.ones(len(worth), dtype=bool)
     free[list(answered)] = False
-    rank = np.zeros(len(worth))
-    rank[list(passed_over)] = -_LAST
+    penalty = np.zeros(len(worth))
+    penalty[list(passed_over)] = -_LAST
     nearest = _similarity(meaning, list(answered))
-    places = np.arange(len(worth)) if places is None else places
+    ranks = np.arange(len(worth)) if ranks is None else ranks
     chosen: list[Question] = []
 
     def take(row: int, reason: str) -> None:
@@ -153,22 +155,20 @@ def ask_documents(
         np.maximum(nearest, np.clip(meaning @ meaning[row], 0.0, 1.0), out=nearest)
         chosen.append(Question(int(row), float(doubt[row]), float(dispute[row]), reason))
 
-    for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), places[row])):
+    for row in sorted(disputed or (), key=lambda row: (-doubt[row].round(9), ranks[row])):
         if len(chosen) < n and free[row] and nearest[row] <= ASKING["near_copy"]:
             said = (disputed or {})[row]
             take(row, said.partition(":")[0] if blind else said)
     # A document that was left blank cannot represent its group.
-    unseen = free & (rank == 0)
-    for row, name in _group_heads(groups, meaning, unseen, list(answered), places)[
-        : max(1, n // ASKING["group_share"])
-    ]:
+    unseen = free & (penalty == 0)
+    for row, name in _group_heads(groups, meaning, unseen, list(answered), ranks)[: max(1, n // ASKING["group_share"])]:
         if len(chosen) < n:
             take(row, f"in the middle of {name}, a group that fits no class")
     while len(chosen) < n and free.any():
-        gain = np.where(free, worth * (1.0 - nearest) + rank, -np.inf)
+        gain = np.where(free, worth * (1.0 - nearest) + penalty, -np.inf)
         # Near-copies of selected documents come only if nothing else is left.
         gain = np.where(free & (nearest > ASKING["near_copy"]), gain - 1.0, gain)
-        row = _largest(gain, places)
+        row = _largest(gain, ranks)
         unlike = bool(len(answered)) and nearest[row] < ASKING["unlike"]
         take(row, _reason(row, probabilities, classes, doubt, dispute, opinions, labels, unlike, blind))
     return chosen
@@ -176,20 +176,21 @@ def ask_documents(
 
 def _similarity(meaning: np.ndarray, rows: list[int]) -> np.ndarray:
     nearest = np.zeros(len(meaning))
+    # Blocks of 500 rows bound the memory of the products.
     for start in range(0, len(rows), 500):
         found = (meaning @ meaning[rows[start : start + 500]].T).max(axis=1)
         np.maximum(nearest, np.clip(found, 0.0, 1.0), out=nearest)
     return nearest
 
 
-def _largest(values: np.ndarray, places: np.ndarray) -> int:
-    """Return the row of the largest value; of equal values, the one with the lowest place."""
+def _largest(values: np.ndarray, ranks: np.ndarray) -> int:
+    """Return the row of the largest value; of equal values, the one with the lowest rank."""
     tied = np.flatnonzero(values >= values.max() - _TIED)
-    return int(tied[places[tied].argmin()])
+    return int(tied[ranks[tied].argmin()])
 
 
 def _group_heads(
-    groups: Sequence[str] | None, meaning: np.ndarray, free: np.ndarray, answered: list[int], places: np.ndarray
+    groups: Sequence[str] | None, meaning: np.ndarray, free: np.ndarray, answered: list[int], ranks: np.ndarray
 ) -> list[tuple[int, str]]:
     """Return the middle document of each suspected group without an answer, the largest group first."""
     if groups is None:
@@ -201,7 +202,7 @@ def _group_heads(
         if np.isin(rows, answered).any() or not free[rows].any():
             continue
         rows = rows[free[rows]]
-        middle = _largest(meaning[rows] @ meaning[rows].mean(axis=0), places[rows])
+        middle = _largest(meaning[rows] @ meaning[rows].mean(axis=0), ranks[rows])
         heads.append((len(rows), int(rows[middle]), str(name)))
     return [(row, name) for _, row, name in sorted(heads, key=lambda head: (-head[0], head[1]))]
 
@@ -256,18 +257,19 @@ def ask_words(
     words = words.tocsr()
     present = words.copy()
     present.data = np.ones_like(present.data)
-    held = np.asarray(present.sum(axis=0)).ravel()
+    frequency = np.asarray(present.sum(axis=0)).ravel()
     average = probabilities.mean(axis=0)
-    shares = np.asarray(present.T @ probabilities) / np.maximum(held, 1.0)[:, None]
+    shares = np.asarray(present.T @ probabilities) / np.maximum(frequency, 1.0)[:, None]
     # A word in three documents is associated with some class by chance, so two documents of the average class are
     # added.
-    shares = (shares * held[:, None] + 2.0 * average) / (held[:, None] + 2.0)
+    shares = (shares * frequency[:, None] + 2.0 * average) / (frequency[:, None] + 2.0)
+    # A frequent class is no association, so its proportion is subtracted.
     lift = shares - average
     code, lean = lift.argmax(axis=1), np.clip(lift.max(axis=1), 0.0, 1.0)
     totals = np.asarray(words.sum(axis=1)).ravel()
     weight = doubt_of(probabilities) / np.maximum(totals, 1e-12)
     settles = np.asarray(words.T @ weight).ravel() * lean
-    settles[held < fewest] = 0.0
+    settles[frequency < fewest] = 0.0
     order = np.argsort(-settles, kind="stable")[:n]
     return [
         {
@@ -275,7 +277,7 @@ def ask_words(
             "word": str(terms[column]),
             "code": int(code[column]),
             "lean": float(lean[column]),
-            "documents": int(held[column]),
+            "documents": int(frequency[column]),
             "settles": float(settles[column]),
         }
         for column in order
@@ -301,6 +303,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
     _check_count(n)
     known = labelling.known_answers
     views = labelling.views
+    # A single method cannot disagree with itself, so it has no opinions below.
     opinions = labelling.voters()
     base = without_answers(labelling.model)
     first = _drawn_first(labelling, n)
@@ -319,7 +322,7 @@ def ask(labelling: Labelling, n: int = 50, *, suggest: bool = False) -> dict[str
             for row, votes in known.disputed.items()
         },
         blind=not suggest,
-        places=content_order(labelling.texts).argsort(),
+        ranks=content_order(labelling.texts).argsort(),
     )
     rows = [*first, *(question.row for question in questions)]
     table: dict[str, list] = {

@@ -116,10 +116,11 @@ def learn_correction(
     -------
     Correction
     """
-    standing = 0.0 if unnamed is None else float(unnamed[2].sum())
-    new_shares = prior_shares(codes, vote.shape[1], len(classes), standing, picked)
+    pseudo_weight = 0.0 if unnamed is None else float(unnamed[2].sum())
+    new_shares = prior_shares(codes, vote.shape[1], len(classes), pseudo_weight, picked)
     doubt = float(np.mean(1.0 - vote.max(axis=1))) if len(vote) else 0.0
     offset = centred_logs(widen_vote(vote, new_shares, doubt))
+    # Each answer is held out once.
     folds = make_folds(codes, random_state)
     targets = np.eye(len(classes))[codes]
     all_rows = rows
@@ -243,13 +244,14 @@ def pseudo_answers(
         Documents and weights; None if no class needs them.
     """
     best = vote.argmax(axis=1)
-    open_ = np.ones(len(vote), dtype=bool)
-    open_[answered] = False
+    unanswered = np.ones(len(vote), dtype=bool)
+    unanswered[answered] = False
+    # Rounding removes differences by the order of a sum, which must not decide the order.
     rounded = vote.round(9)
     total = min(len(codes), CORRECTION["pseudo_answers"])
     if picked is not None:
         total = min(int(np.sum(~picked)), CORRECTION["pseudo_answers"]) + int(np.sum(picked))
-    places: list[int] = []
+    indices: list[int] = []
     weights: list[float] = []
     new = 0 if picked is None else int(np.sum(picked & (codes >= vote.shape[1])))
     named = np.bincount(codes, minlength=vote.shape[1])
@@ -258,17 +260,19 @@ def pseudo_answers(
         weight = new * share - named[code] if named[code] else total * share
         if weight <= 0:
             continue
-        own = sorted(np.flatnonzero(open_ & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i]))
-        if not own:  # the vote assigns no open document to the class, so no document can represent it
+        candidates = sorted(
+            np.flatnonzero(unanswered & (best == code)).tolist(), key=lambda i: (rounded[i, code], texts[i])
+        )
+        if not candidates:  # the vote assigns no open document to the class, so no document can represent it
             continue
-        count = min(CORRECTION["pseudo_documents"], len(own))
-        places += [own[int((step + 0.5) * len(own) / count)] for step in range(count)]
+        count = min(CORRECTION["pseudo_documents"], len(candidates))
+        indices += [candidates[int((step + 0.5) * len(candidates) / count)] for step in range(count)]
         weights += [weight / count] * count
-    return (np.array(places), np.array(weights)) if places and total else None
+    return (np.array(indices), np.array(weights)) if indices and total else None
 
 
 def prior_shares(
-    codes: np.ndarray, n_known: int, n_classes: int, standing: float = 0.0, picked: np.ndarray | None = None
+    codes: np.ndarray, n_known: int, n_classes: int, pseudo_weight: float = 0.0, picked: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the proportion of each class that only answers name: its answers, divided by all answers plus ten.
 
@@ -277,7 +281,7 @@ def prior_shares(
     codes : ndarray of int, shape (n_answers,)
     n_known, n_classes : int
         Classes of the vote, and all classes.
-    standing : float
+    pseudo_weight : float
         Weight of the documents from :func:`pseudo_answers`; they count as answers.
     picked : ndarray of bool, shape (n_answers,), optional
         Answers to documents that the annotator picked, which provide no evidence about proportions. Of these, a new
@@ -291,7 +295,7 @@ def prior_shares(
     counts = np.bincount(codes[~picked], minlength=n_classes)
     most = 1 + int(np.sum(codes[picked] < n_known))
     new = counts[n_known:] + np.minimum(np.bincount(codes[picked], minlength=n_classes)[n_known:], most)
-    return new / (len(codes) + standing + CORRECTION["others"])
+    return new / (len(codes) + pseudo_weight + CORRECTION["others"])
 
 
 def widen_vote(vote: np.ndarray, new_shares: np.ndarray, doubt: float = 0.0) -> np.ndarray:

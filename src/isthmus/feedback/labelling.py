@@ -211,6 +211,7 @@ class Labelling:
         str, callable or VectorTable, or None
             As for :class:`isthmus.features.TextEmbedder`.
         """
+        # The vectors of the methods are preferred, because they are computed already.
         steps = vector_steps(self.model)
         if steps:
             return steps[0].model
@@ -252,6 +253,7 @@ class Labelling:
         -------
         Labelling
         """
+        # A result of later texts has a taught model but no vote of its own to return to.
         if self.model.stage(AnswersStage) is None or self.vote is None:
             return self
         base = without_answers(self.model)
@@ -285,5 +287,5 @@ def class_codes(classes: np.ndarray, labels: Any) -> np.ndarray:
     -------
     ndarray of int
     """
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    return np.array([place[label] for label in labels], dtype=int)
+    codes = {label: code for code, label in enumerate(classes.tolist())}
+    return np.array([codes[label] for label in labels], dtype=int)

@@ -96,9 +96,9 @@ def vector_steps(model: Any) -> list[VectorRows]:
     list of VectorRows
     """
     answers = model.stage(Answers)
-    own = [] if answers is None or answers.views.embedder is None else [answers.views.embedder]
+    for_answers = [] if answers is None or answers.views.embedder is None else [answers.views.embedder]
     steps = [step for member in model.voters.values() for step in member.steps]
-    return [*own, *(step for step in steps if isinstance(step, VectorRows))]
+    return [*for_answers, *(step for step in steps if isinstance(step, VectorRows))]
 
 
 def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
@@ -186,10 +186,10 @@ def calibrated_proba(
     power = confidence_power(model, settings)
     if vote is None or power == 1.0:
         return sharpen(probabilities, power)
-    places = np.searchsorted(model.classes_, without_answers(model).classes_)
+    indices = np.searchsorted(model.classes_, without_answers(model).classes_)
     raised = np.zeros(probabilities.shape)
     # By how much the floor increased the log-probabilities of the vote.
-    raised[:, places] = np.log(np.maximum(vote, FLOOR)) - np.log(np.maximum(vote, 1e-300))
-    kept = probabilities.argmax(axis=1) == places[vote.argmax(axis=1)]
-    logs = np.log(np.maximum(probabilities, 1e-300)) - kept[:, None] * raised
+    raised[:, indices] = np.log(np.maximum(vote, FLOOR)) - np.log(np.maximum(vote, 1e-300))
+    unchanged = probabilities.argmax(axis=1) == indices[vote.argmax(axis=1)]
+    logs = np.log(np.maximum(probabilities, 1e-300)) - unchanged[:, None] * raised
     return sharpen(softmax(logs), power)

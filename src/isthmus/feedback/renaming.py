@@ -49,8 +49,8 @@ def rename_classes(labelling: AnyLabelling, names: Mapping) -> AnyLabelling:
         return untaught
     # A merge changes which documents are uncertain, so the answers are learned again.
     known = labelling.known_answers.renamed(renames)
-    said = np.array([renames.get(label, label) for label in labelling.labels.tolist()])
-    earlier = replace(untaught, labels=said, classes=np.unique(said), history=labelling.history)
+    labels = np.array([renames.get(label, label) for label in labelling.labels.tolist()])
+    earlier = replace(untaught, labels=labels, classes=np.unique(labels), history=labelling.history)
     return replace(learn_answers(untaught, earlier, known, Answers()), history=labelling.history)
 
 

@@ -57,6 +57,7 @@ def read_answers(
     """
     if drawn is not None and drawn not in DRAWN:
         raise UsageError(f"drawn={drawn!r}; use one of {', '.join(DRAWN)}.", code="bad-parameter")
+    # Without a table there are only words to learn or a table to undo.
     if table is None:
         return Answers()
     if isinstance(table, Answers):
@@ -75,7 +76,7 @@ def read_answers(
             named = f" (id {str(labelling.ids[row])[:40]!r})" if labelling.ids else ""
             raise DataError(
                 f"Document {row + 1:,}{named} is answered twice, as {str(earlier['label'])[:40]!r} and as "
-                f"{str(label)[:40]!r}; keep one, or name who said so in the column by.",
+                f"{str(label)[:40]!r}; keep one, or name the annotator of each in the column by.",
                 code="bad-answers",
             )
         votes[row, who] = {"row": row, "label": label, "drawn": kind, "by": who, "batch": name, "counts": False}
@@ -87,11 +88,11 @@ def read_answers(
         raise DataError(
             f"None of the {len(labels):,} documents has a true label; fill in at least one.", code="bad-answers"
         )
-    for own in by_row.values():
-        (label, most), *others = Counter(entry["label"] for entry in own).most_common(2)
+    for votes_of_row in by_row.values():
+        (label, most), *others = Counter(entry["label"] for entry in votes_of_row).most_common(2)
         # A document with a tie has no answer, so that it is asked about again.
         if not others or most > others[0][1]:
-            [entry for entry in own if entry["label"] == label][-1]["counts"] = True
+            [entry for entry in votes_of_row if entry["label"] == label][-1]["counts"] = True
     return Answers([*chain(*by_row.values())], blank_in={name: blank} if blank else {})
 
 
@@ -225,6 +226,7 @@ def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
 
 
 def _as_columns(table: Any, n_texts: int) -> dict[str, list]:
+    # A file is read by its format; a workbook by the sheet for reviews.
     if isinstance(table, str | PathLike):
         table = read_table(Path(table), sheet=REVIEW_SHEET, filled=TRUTH)
     if is_frame(table):
@@ -261,6 +263,7 @@ def _is_column(value: Any) -> bool:
 
 
 def _id_column(columns: dict[str, list], labelling: Labelling) -> str | None:
+    # Spreadsheets add spaces around ids.
     known = {str(name).strip() for name in labelling.ids or ()}
     # A column of distinct known ids is recognised whatever its name.
     for name, cells in columns.items():
@@ -287,8 +290,8 @@ def _find_rows(columns: dict[str, list], labelling: Labelling) -> tuple[list[int
         )
     if "document" not in columns:
         # A row without an id belongs to no document.
-        filled = [place for place, cell in enumerate(columns["id"]) if cell_content(cell)]
-        columns = {key: [cells[place] for place in filled] for key, cells in columns.items()}
+        filled = [index for index, cell in enumerate(columns["id"]) if cell_content(cell)]
+        columns = {key: [cells[index] for index in filled] for key, cells in columns.items()}
         columns["document"] = _number_ids(columns.pop("id"), labelling)
     elif "id" in columns:
         columns = columns | {"document": _fill_numbers(columns["document"], columns["id"], labelling)}
@@ -301,29 +304,29 @@ def _fill_numbers(numbers: list, ids: list, labelling: Labelling) -> list:
     """Return the document numbers; blank numbers are found by id, because people add rows of their own to a table."""
     if len(numbers) != len(ids):
         return numbers  # refused later, where the lengths are compared
-    added = [place for place, cell in enumerate(numbers) if not cell_content(cell) and cell_content(ids[place])]
-    found = dict(zip(added, _number_ids([ids[place] for place in added], labelling), strict=True))
-    return [found.get(place, cell) for place, cell in enumerate(numbers)]
+    added = [index for index, cell in enumerate(numbers) if not cell_content(cell) and cell_content(ids[index])]
+    found = dict(zip(added, _number_ids([ids[index] for index in added], labelling), strict=True))
+    return [found.get(index, cell) for index, cell in enumerate(numbers)]
 
 
 def _number_ids(cells: list, labelling: Labelling) -> list[int]:
-    places: dict[Any, list[int]] = {}
-    for place, known in enumerate(labelling.ids or map(str, range(1, len(labelling.texts) + 1))):
+    indices: dict[Any, list[int]] = {}
+    for index, known in enumerate(labelling.ids or map(str, range(1, len(labelling.texts) + 1))):
         name = str(known).strip()
         # Spreadsheets may write the id 7 as 7.0, so ids are also compared as numbers.
         for key in {name, as_number(name)} - {None}:
-            places.setdefault(key, []).append(place)
+            indices.setdefault(key, []).append(index)
     numbers, unknown = [], []
     for cell in cells:
         name = cell_content(cell)
-        found = places.get(name) or places.get(as_number(name), [])
+        found = indices.get(name) or indices.get(as_number(name), [])
         if len(found) > 1:
             raise DataError(
                 f"The id {name[:40]!r} stands for {len(found):,} documents; give the column document, which numbers "
                 "them from 1.",
                 code="bad-answers",
             )
-        numbers += [place + 1 for place in found]
+        numbers += [index + 1 for index in found]
         unknown += [] if found else [name]
     if unknown:
         others = f" and {len(unknown) - 1:,} more are" if len(unknown) > 1 else " is"

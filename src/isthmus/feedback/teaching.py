@@ -92,6 +92,7 @@ def teach(
     before = known
     batch: str | None = None
     if without is not None:
+        # The table is undone before new answers are added, so both can happen in one call.
         batch = known.find_batch(without)
         if batch is None:
             names = ", ".join(map(repr, known.batches)) or "none"
@@ -158,6 +159,7 @@ def name_groups(labelling: AnyLabelling, names: Mapping[str, str | None]) -> Any
             name = next(iter(propose_names(words[group], labelling.classes)), "")
         if not name.strip():
             raise UsageError(f"The group {group!r} needs a name; give one.", code="bad-parameter")
+        # Every document of the group gets the class, unread.
         rows = np.flatnonzero(labelling.novel_group == group)
         answers = {"document": (rows + 1).tolist(), "true_label": [name.strip()] * len(rows)}
         labelling = teach(labelling, answers, drawn=GROUP, name=group)
@@ -215,6 +217,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     rows = earlier.views.transform(untaught.texts, list(opinions.values()))
     fit = fit_answers(untaught, earlier.views, rows, known)
     stage = fit.stage
+    # Only the stage of answers is new; the members and the earlier stages stay as they are.
     model = LabelModel(untaught.model.members, untaught.model.weights, [*untaught.model.stages, stage])
     probabilities = stage.from_rows(rows, fit.vote)
     # An answered document has its answer, whatever the model predicts.
@@ -231,7 +234,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     confidence = lower_confidence_in_groups(confidence, groups["novel_group"])
     in_group = groups["novel_group"] != ""
     left = np.isin(untaught.novel_group, [group["group"] for group in groups["novel"]])
-    expected, ahead = account(fit, confidence, in_group, left[fit.places], untaught.seed, whole)
+    expected, ahead = account(fit, confidence, in_group, left[fit.indices], untaught.seed, whole)
     learned = _compare(earlier, labels, known, given, expected, ahead)
     no_known_terms = rows_are_empty(earlier.views.words_of(rows))
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
@@ -297,14 +300,14 @@ class AnswerFit:
     classes: np.ndarray  # after this stage
     rows: sp.csr_matrix
     vote: np.ndarray
-    places: np.ndarray  # answered documents, in the order of training
+    indices: np.ndarray  # answered documents, in the order of training
     codes: np.ndarray  # their answers
     at_random: np.ndarray  # whether they were drawn at random
 
     @property
     def answered(self) -> np.ndarray:
         """Mask of the answered documents."""
-        return np.isin(np.arange(len(self.vote)), self.places)
+        return np.isin(np.arange(len(self.vote)), self.indices)
 
 
 def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, known: Answers) -> AnswerFit:
@@ -328,26 +331,27 @@ def fit_answers(untaught: Labelling, views: DocumentViews, rows: sp.csr_matrix, 
     codes = class_codes(classes, known.labels)
     # Sorted, because the order of the answers must not affect the fit.
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
-    places = np.array(known.rows, dtype=int)[order]
+    indices = np.array(known.rows, dtype=int)[order]
     codes = codes[order]
     extra = _word_rows(views, known.words, classes, rows.shape[1])
     picked = np.array([kind in (PICKED, GROUP) for kind in known.drawn], dtype=bool)[order]
-    standing = pseudo_answers(vote, untaught.texts, places, codes, picked)
-    unnamed = None if standing is None else (rows[standing[0]], vote[standing[0]], standing[1])
+    pseudo = pseudo_answers(vote, untaught.texts, indices, codes, picked)
+    unnamed = None if pseudo is None else (rows[pseudo[0]], vote[pseudo[0]], pseudo[1])
     correction = learn_correction(
-        rows[places], vote[places], codes, classes, untaught.seed, extra=extra, unnamed=unnamed, picked=picked
+        rows[indices], vote[indices], codes, classes, untaught.seed, extra=extra, unnamed=unnamed, picked=picked
     )
     corrected = correction.probabilities(rows, vote)
-    corrected[places] = np.eye(len(classes))[codes]
+    corrected[indices] = np.eye(len(classes))[codes]
+    # Unlabelled source documents only contribute their words.
     source_codes = class_codes(classes, [label for label in untaught.source_labels.tolist() if label is not None])
     n_words = 0 if extra is None else len(extra[1])
-    answered = np.isin(np.arange(len(vote)), places)
+    answered = np.isin(np.arange(len(vote)), indices)
     word_model = train_on_everything(
         views.source_words, source_codes, views.words_of(rows), corrected, answered, len(known) + n_words
     )
     at_random = known.at_random[order]
     stage = AnswersStage(views, correction, word_model)
-    return AnswerFit(stage, stage.output_classes(untaught.classes), rows, vote, places, codes, at_random)
+    return AnswerFit(stage, stage.output_classes(untaught.classes), rows, vote, indices, codes, at_random)
 
 
 def _remaining_groups(untaught: Labelling, labels: np.ndarray, known: Answers) -> dict[str, Any]:
@@ -414,11 +418,11 @@ def account(
     """
     correction = fit.stage.correction
     n_answers = len(fit.codes)
-    read = ~np.isin(fit.places, whole.documents)
+    read = ~np.isin(fit.indices, whole.documents)
     if read.sum() < BY_ANSWERS["fewest_any"]:
         return None, None
-    said = correction.held_out.argmax(axis=1)
-    right = said == fit.codes
+    predicted = correction.held_out.argmax(axis=1)
+    right = predicted == fit.codes
     held_out = correction.held_out.max(axis=1)
     answered = fit.answered
     expected = expect_accuracy(
@@ -429,14 +433,14 @@ def account(
         len(answered) - len(whole.documents),
         in_groups=confidence[in_group],
         # A document with a class that answers introduced is no longer in a group.
-        answered_in_groups=(from_group & (said < fit.vote.shape[1]))[read],
+        answered_in_groups=(from_group & (predicted < fit.vote.shape[1]))[read],
     )
     if len(whole.documents):
         expected = whole.joined_to(expected, len(answered))
     # Too few answers for a forecast, or no need for more answers.
     if not BY_ANSWERS["fewest_for_outlook"] <= n_answers <= 2 * CORRECTION["many"] or answered.all():
         return expected, None
-    hits = right_by_size(fit.rows[fit.places], fit.vote[fit.places], fit.codes, correction, seed)
+    hits = right_by_size(fit.rows[fit.indices], fit.vote[fit.indices], fit.codes, correction, seed)
     weights = None
     if fit.at_random.sum() >= BY_ANSWERS["fewest_for_outlook"]:
         # Enough answers drawn at random represent all documents, so they need no weights.
@@ -478,8 +482,8 @@ def labels_without_own_answer(labelling: Labelling, rows: Sequence[int]) -> list
     codes = class_codes(extend_classes(untaught.classes, known.labels), known.labels)
     order = order_answers([untaught.texts[row] for row in known.rows], codes)
     by_text: dict[str, int] = {}
-    for place, fold in zip(order.tolist(), make_folds(codes[order], untaught.seed).tolist(), strict=True):
-        by_text.setdefault(untaught.texts[known.rows[place]], fold)
+    for index, fold in zip(order.tolist(), make_folds(codes[order], untaught.seed).tolist(), strict=True):
+        by_text.setdefault(untaught.texts[known.rows[index]], fold)
     folds = {row: by_text[untaught.texts[row]] for row in known.rows}
     labels = {}
     for fold in sorted({folds[row] for row in rows}):
@@ -505,6 +509,7 @@ def _compare(
     old = earlier.labels.tolist()
     new = labels.tolist()
     moved = [now for was, now in zip(old, new, strict=True) if was != now]
+    # Changes towards these classes are an effect of the latest table.
     named = set(given.labels)
     counted = ~without_text(earlier.texts)
     return Learned(

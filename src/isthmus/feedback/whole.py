@@ -41,6 +41,7 @@ class WholeGroups:
         -------
         Expectation
         """
+        # Both parts count by their numbers of documents.
         part = len(self.documents) / n_documents
         ends = zip(
             (self.right.estimate, self.right.low, self.right.high),
@@ -74,9 +75,9 @@ def whole_groups(untaught: Labelling, known: Answers) -> WholeGroups:
     hits = []
     for entry in known.read.entries:
         group = untaught.novel_group[entry["row"]]
-        own = {given[entry["row"]]} if entry["row"] in given else names.get(group, set()) if group else set()
-        if len(own) == 1:
-            hits.append(entry["label"] in own)
+        classes = {given[entry["row"]]} if entry["row"] in given else names.get(group, set()) if group else set()
+        if len(classes) == 1:
+            hits.append(entry["label"] in classes)
     share = (sum(hits) + 1) / (len(hits) + 2)  # with two additional answers, one right and one wrong
     low, high = wilson_ends(share, len(hits), two_sided_z(RATE)) if hits else (0.0, 1.0)
     rows = np.array([entry["row"] for entry in decisions], dtype=int)

@@ -14,7 +14,7 @@ from isthmus.exceptions import DataError
 from isthmus.features.blocks import RowBlock
 from isthmus.features.term_table import TermTable, pack_texts, unpack_texts
 from isthmus.features.token_kernels import count_rows, pair_keys
-from isthmus.features.weights import smooth_idf
+from isthmus.features.weights import least_documents, smooth_idf
 from isthmus.scale.chunks import TERM_PARTS, Chunk, Job, load_codes, make_tokens
 from isthmus.scale.reading import Reading, Tokens, read_tokens
 from isthmus.scale.store import damaged
@@ -101,7 +101,7 @@ def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading,
 
     Terms are merged and pruned in parts by their hash.
     """
-    least = _least_documents(n_documents)
+    least = least_documents(n_documents)
     most = reading.most_documents * n_documents
     found = engine.sum(make_tokens, chunks, job, reading, phase="reading words")
     # As few groups as memory allows, but enough to occupy all workers.
@@ -122,10 +122,6 @@ def build_view(engine: Any, job: Job, chunks: Sequence[Chunk], reading: Reading,
         order = order[np.sort(np.argsort(-frequency[order], kind="stable")[:MAX_TERMS])]
     view = View(reading, [found_terms[i] for i in order], frequency[order], n_documents, left_out=left_out)
     return _with_pairs(engine, job, chunks, view, least) if reading.pairs else view
-
-
-def _least_documents(n_documents: int) -> int:
-    return 1 if n_documents < 200 else 2 if n_documents < 1_000 else 3
 
 
 class PartGroup(NamedTuple):
