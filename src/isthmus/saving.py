@@ -15,9 +15,11 @@ import zipfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from isthmus._arguments import checks_arguments
 from isthmus._progress import listen
 from isthmus._utils import versions
 from isthmus.corpus import check_output, replacing
@@ -276,7 +278,8 @@ def check_saved_file(path: str | Path) -> Path:
     return path
 
 
-def load(path: Any, kind: str | None = None) -> Any:
+@checks_arguments
+def load(path: str | PathLike, kind: str | None = None) -> Any:
     """Load a result saved with ``result.save(path)``, ``isthmus label --save`` or ``isthmus cluster --save``.
 
     Loading runs no code from the file, so a file from elsewhere is safe to load.

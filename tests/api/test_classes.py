@@ -224,7 +224,7 @@ def test_vectors_given_for_documents_leave_names_to_the_words():
         ((None, None, TARGET), {}, "not-text", "is of type NoneType"),
         ((None, None, TARGET), {"classes": ["C13", "M14"]}, "empty-class", "name at least two"),
         ((None, None, TARGET), {"classes": ["sport"]}, "empty-class", "name at least two"),
-        ((None, None, TARGET), {"classes": "sport"}, "bad-parameter", "give a list of names"),
+        ((None, None, TARGET), {"classes": "sport"}, "bad-parameter", "classes is 'sport'"),
         ((None, None, TARGET), {"classes": ["a b", "c d"], "method": "nbc"}, "bad-parameter", "use auto or names"),
         ((SOURCE, LABELS, TARGET), {"classes": NAMED, "method": "nbc"}, "bad-parameter", "does not read names"),
         ((SOURCE, [1, 2] * 40, TARGET), {"classes": NAMED}, "bad-labels", "the source's classes are numbers"),

@@ -200,13 +200,13 @@ def test_other_texts_are_not_warned_of():
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda result: result.forecast(None), "give a number of documents, or the questions"),
-        (lambda result: result.forecast(2.5), "give a number of documents, or the questions"),
-        (lambda result: result.reasons("a"), "number them from 0"),
+        (lambda result: result.forecast(None), "answers is None"),
+        (lambda result: result.forecast(2.5), "answers is 2.5"),
+        (lambda result: result.reasons("a"), "i is 'a'"),
         (lambda result: result.reasons(0, top=-1), "top=-1; give a whole number from 0"),
         (lambda result: result.budget_curve(0), "steps=0; give a whole number from 1"),
-        (lambda result: result.name_groups(["1"]), "names is list; give {group: class}"),
-        (lambda result: result.teach(word_labels=["kind"]), "word_labels is list; give {word: label}"),
+        (lambda result: result.name_groups(["1"]), "names is ['1']"),
+        (lambda result: result.teach(word_labels=["kind"]), "word_labels is ['kind']"),
         (lambda result: result.check([]), "The checked sample has the columns none"),
     ],
 )
@@ -226,7 +226,7 @@ def test_no_group_is_no_number_of_groups(result):
         many.split("staff", 0)
 
 
-@pytest.mark.parametrize("i", [4, -5, 0.5, "0"])
+@pytest.mark.parametrize("i", [4, -5])
 def test_documents_that_are_not_there_have_no_reasons(result, i):
     with pytest.raises(IsthmusError, match="there are 4 documents; number them from 0"):
         result.reasons(i)
@@ -235,14 +235,14 @@ def test_documents_that_are_not_there_have_no_reasons(result, i):
 
 
 def test_as_many_reasons_as_are_asked_for(result):
-    with pytest.raises(IsthmusError, match=re.escape("top=2.5; give a whole number from 0, or None for all terms")):
+    with pytest.raises(IsthmusError, match=re.escape("top is 2.5")):
         result.reasons(0, top=2.5)
     assert result.reasons(0, top=0) == []
     assert len(result.reasons(0, top=1)) == 2, "one for each class"
     assert result.reasons(0, top=None) == result.reasons(0, top=99)
 
 
-@pytest.mark.parametrize("steps", [0, -1, 2.5, "3"])
+@pytest.mark.parametrize("steps", [0, -1])
 def test_steps_of_a_budget_are_a_whole_number(result, steps):
     with pytest.raises(IsthmusError, match=re.escape(f"steps={steps!r}; give a whole number from 1")):
         result.budget_curve(steps)

@@ -136,7 +136,7 @@ def vectors_of(texts):
     [
         ({"vectors": (vectors_of(SMALL), vectors_of(LATER)), "embed": vectors_of}, "bad-parameter", "give one of them"),
         ({"vectors": (vectors_of(SMALL),)}, "bad-parameter", "vectors has 1 parts; give one array each for source and"),
-        ({"vectors": "static"}, "bad-parameter", "one array each for source and target."),
+        ({"vectors": "static"}, "bad-parameter", "vectors is 'static'"),
         (
             {"vectors": (vectors_of(SMALL),), "extra_texts": ["a bike"]},
             "bad-parameter",

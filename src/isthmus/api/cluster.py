@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from isthmus._arguments import checks_arguments, checks_methods
 from isthmus._cards import card
 from isthmus._math.content import content_order
 from isthmus._progress import shows_progress
@@ -31,6 +33,7 @@ _SAMPLE = 3_000  # target documents on which the benefit of the source is estima
 _PYTHON_ALONE = ("method", "n_init", "pivots")  # not in the request; checked by the code that uses them
 
 
+@checks_methods
 @dataclass(repr=False)
 class GroupingResult(FrameResult):
     """Clusters of the target, the source group aligned with each, and the evidence.
@@ -143,7 +146,7 @@ class GroupingResult(FrameResult):
         """
         return self.model.predict(self.term_rows(check_texts(texts, "texts", fill=True)))
 
-    def report(self, path, *, force: bool = False) -> Path:
+    def report(self, path: str | PathLike, *, force: bool = False) -> Path:
         """Write one self-contained HTML page about the clusters.
 
         Parameters
@@ -160,7 +163,7 @@ class GroupingResult(FrameResult):
 
         return write_cluster_report(self, path, force=force)
 
-    def save(self, path, *, force: bool = False) -> Path:
+    def save(self, path: str | PathLike, *, force: bool = False) -> Path:
         """Write the model with its texts and clusters into one file for :func:`isthmus.load`.
 
         Parameters
@@ -190,6 +193,7 @@ class GroupingResult(FrameResult):
 
 @shows_progress
 @takes_frames
+@checks_arguments
 def cluster(
     source_texts: Sequence[str],
     source_groups: Sequence,

@@ -5,9 +5,11 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from isthmus._arguments import checks_arguments, checks_methods
 from isthmus._cards import card
 from isthmus._progress import shows_progress
 from isthmus._utils import import_optional, to_plain
@@ -16,6 +18,7 @@ from isthmus.shift.diagnose import SEVERITIES, measure_shift
 from isthmus.shift.doubt import review_table
 
 
+@checks_methods
 @dataclass(repr=False)
 class Diagnosis:
     """Differences between two collections.
@@ -128,7 +131,7 @@ class Diagnosis:
         """
         return review_table(self.tables.get("doubtful_labels", []), source_texts, ids)
 
-    def report(self, path, *, force: bool = False) -> Path:
+    def report(self, path: str | PathLike, *, force: bool = False) -> Path:
         """Write one self-contained HTML page about this diagnosis.
 
         Parameters
@@ -148,6 +151,7 @@ class Diagnosis:
 
 @shows_progress
 @takes_frames
+@checks_arguments
 def diagnose(
     source_texts: Sequence[str],
     source_labels: Sequence,

@@ -8,6 +8,7 @@ from typing import Any, Literal, cast
 
 from sklearn.base import BaseEstimator
 
+from isthmus._arguments import checks_arguments
 from isthmus._progress import shows_progress
 from isthmus._validation import check_seed
 from isthmus.api.frames import takes_frames
@@ -18,6 +19,7 @@ from isthmus.options import ERROR_BUDGET, NONE, LabelOptions
 
 @shows_progress
 @takes_frames
+@checks_arguments
 def label(
     source_texts: Sequence[str] | None,
     source_labels: Sequence | None,

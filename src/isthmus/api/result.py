@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from isthmus._arguments import checks_methods
 from isthmus._cards import card
 from isthmus._math.confidence import AccuracyEstimate, ExpectedErrors, review_later, without_text
 from isthmus._progress import shows_progress
@@ -48,6 +49,7 @@ _OF_EARLIER_TEXTS = (
 )  # fmt: skip
 
 
+@checks_methods
 @dataclass(kw_only=True, repr=False)
 class LabelResult(FrameResult, Labelling):
     """Labels of the target with confidences, review marks and reasons.
@@ -146,7 +148,7 @@ class LabelResult(FrameResult, Labelling):
         title = f"{plural(len(self.texts), 'text')} labelled"
         return card(title, facts, [(str(row["class"]), row["estimate"]) for row in shares], about="Labels")
 
-    def predict(self, texts: Sequence[str]) -> np.ndarray:
+    def predict(self, texts: Iterable[str]) -> np.ndarray:
         """Return the label of each later text, without refitting.
 
         Parameters
@@ -159,7 +161,7 @@ class LabelResult(FrameResult, Labelling):
         """
         return self.label_new(texts).labels
 
-    def predict_proba(self, texts: Sequence[str]) -> np.ndarray:
+    def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
         """Return the class probabilities of each later text.
 
         Parameters
@@ -174,7 +176,7 @@ class LabelResult(FrameResult, Labelling):
         return self.model.predict_proba(check_texts(texts, "texts", fill=True))
 
     @shows_progress
-    def label_new(self, texts: Sequence[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
+    def label_new(self, texts: Iterable[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
         """Label later texts with the same model, without refitting.
 
         The methods are not chosen again, and the new result has no expected accuracy. A warning (code ``weak-bridge``)
@@ -265,7 +267,7 @@ class LabelResult(FrameResult, Labelling):
         """Whether the model was fitted on given vectors, and needs vectors of later texts."""
         return any(isinstance(step.model, VectorTable) for step in vector_steps(self.model))
 
-    def reasons(self, i: int, top: int = 10) -> list[dict]:
+    def reasons(self, i: int, top: int | None = 10) -> list[dict]:
         """Return the terms of a target text that support or contradict each class.
 
         Parameters
@@ -381,7 +383,7 @@ class LabelResult(FrameResult, Labelling):
 
         return reading.advise_encoder(self)
 
-    def forecast(self, answers: int | Mapping | Any = 100) -> AnswerForecast | None:
+    def forecast(self, answers: int | Mapping | Sequence = 100) -> AnswerForecast | None:
         """Forecast the effect of more answers.
 
         Parameters
@@ -753,7 +755,7 @@ class LabelResult(FrameResult, Labelling):
             return None
         return ExpectedErrors.of(self.confidence, self.needs_review)
 
-    def report(self, path, *, force: bool = False, by: Mapping[str, Sequence] | str | None = None):
+    def report(self, path: str | PathLike, *, force: bool = False, by: Mapping[str, Sequence] | str | None = None):
         """Write one self-contained HTML page about this result.
 
         Parameters
@@ -782,7 +784,7 @@ class LabelResult(FrameResult, Labelling):
 
         return LabelPlots(self)
 
-    def save(self, path, *, force: bool = False):
+    def save(self, path: str | PathLike, *, force: bool = False):
         """Write the model with its texts and labels into one file for :func:`isthmus.load`.
 
         Parameters

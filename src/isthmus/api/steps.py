@@ -145,7 +145,8 @@ def read_job(
     texts = TransferTexts.of(source, labels, target, extra, domain=domain)
     if resolve_language(request.language) == "auto" and source:
         sides = texts.texts[: texts.n_source], texts.texts[texts.target]
-        warn_of_two_languages(*sides, vectors=vectors is not None or bool(embed), in_order=True)
+        has_vectors = vectors is not None or (embed is not None and embed is not False)
+        warn_of_two_languages(*sides, vectors=has_vectors, in_order=True)
     if known.any() or classes is None:
         check_label_kind(labels, force_classes=request.force_classes)
     named = None if classes is None else NamedClasses.of(classes, texts.known_labels, word_labels or None)

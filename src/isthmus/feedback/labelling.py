@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
@@ -228,7 +229,7 @@ class Labelling:
         """
         return self.opinions or without_answers(self.model).opinions(self.texts)
 
-    def in_current_names(self, labels: Any) -> list:
+    def in_current_names(self, labels: Sequence) -> list:
         """Replace former names of classes by their present names.
 
         Parameters
