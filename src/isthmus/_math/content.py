@@ -94,6 +94,7 @@ def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray
     -------
     ndarray of shape (n_rows, width)
     """
+    # Each column of noise is another hash of the same content.
     salt = rng.integers(2**63, size=width).astype(np.uint64)
     bits = mixed_bits(content_keys(rows)[:, None] ^ salt[None, :])
     return ndtri((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54)
@@ -101,10 +102,12 @@ def content_noise(rows: Any, width: int, rng: np.random.Generator) -> np.ndarray
 
 def _sparse_keys(rows: sp.csr_matrix, precision: Any) -> np.ndarray:
     keys = np.zeros(rows.shape[0], dtype=np.uint64)
+    # Blocks of whole rows bound the temporary arrays.
     starts = np.searchsorted(rows.indptr, np.arange(0, rows.nnz, _BLOCK))
     for first, last in pairwise(np.unique([0, *starts, len(keys)])):
         own = slice(rows.indptr[first], rows.indptr[last])
         entries = mixed_bits(mixed_bits(_bits(rows.data[own], precision)) + _columns(rows.indices[own]))
+        # Stored zeros must not change the key, because other formats do not store them.
         entries[rows.data[own] == 0] = 0
         # Sums modulo 2^64 as differences of running sums, which are also right for empty rows.
         running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
@@ -115,11 +118,13 @@ def _sparse_keys(rows: sp.csr_matrix, precision: Any) -> np.ndarray:
 
 def _dense_keys(rows: np.ndarray, precision: Any) -> np.ndarray:
     entries = mixed_bits(mixed_bits(_bits(rows, precision)) + _columns(np.arange(rows.shape[1])))
+    # As in sparse rows, which have no entries for zeros.
     entries[rows == 0] = 0
     return entries.sum(axis=1, dtype=np.uint64)
 
 
 def _bits(values: np.ndarray, precision: Any) -> np.ndarray:
+    # Values beyond the range of the precision become infinite or zero, alike in all copies.
     with np.errstate(over="ignore", under="ignore"):
         rounded = np.ascontiguousarray(values, dtype=precision)
     return rounded.view(np.uint32 if precision is np.float32 else np.uint64).astype(np.uint64)

@@ -22,6 +22,7 @@ def mutual_information(table: ArrayLike) -> float:
     total = joint.sum()
     if total <= 0:
         return 0.0
+    # Weights of any scale become probabilities.
     joint = joint / total
     # Sums of logs: the product of two tiny marginals would underflow.
     logs = safe_log(joint.sum(axis=1))[:, None] + safe_log(joint.sum(axis=0))
@@ -44,6 +45,7 @@ def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
     a = np.asarray(p, dtype=np.float64).ravel()
     b = np.asarray(q, dtype=np.float64).ravel()
     a, b = a / a.sum(), b / b.sum()
+    # 0·log 0 is 0.
     seen = a > 0
     if np.any(b[seen] <= 0):
         return float("inf")

@@ -20,6 +20,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     -------
     ndarray of shape (n_rows, n_classes)
     """
+    # Subtracting the maximum avoids an overflow.
     shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
     return shifted / shifted.sum(axis=1, keepdims=True)
 
@@ -65,6 +66,7 @@ def unit_rows(rows: Any) -> Any:
     """
     if sp.issparse(rows):
         rows = rows.tocsr(copy=True)
+        # Integers cannot be scaled in place.
         rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
         scale_to_unit(rows)
         return rows
@@ -100,6 +102,7 @@ def unknown_texts(tests: Sequence[Callable[[list[str]], np.ndarray]], texts: Seq
     -------
     ndarray of bool of shape (n_texts,)
     """
+    # Tests are expensive, so each one sees only the texts that are unknown to the earlier ones.
     left = np.arange(len(texts))
     for knows_nothing in tests:
         if len(left):
@@ -124,6 +127,7 @@ def group_sums(rows: Any, codes: np.ndarray, n_groups: int) -> np.ndarray:
     ndarray of shape (n_groups, n_columns)
     """
     n = len(codes)
+    # Groups × rows, with one entry per row.
     members = sp.csc_matrix((np.ones(n), codes, np.arange(n + 1)), shape=(n_groups, n))
     sums = members @ rows
     return sums.toarray() if sp.issparse(sums) else np.asarray(sums)

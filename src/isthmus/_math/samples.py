@@ -75,6 +75,7 @@ def wilson_ends(share: float, n: float, z: float) -> tuple[float, float]:
     -------
     low, high : float
     """
+    # Wilson 1927: the ends solve |share − p| = z·√(p(1 − p)/n) for p.
     centre = (share + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     # At the borders the formula gives 0 and 1 only up to rounding.
@@ -125,6 +126,7 @@ def budget_evidence(wrong: Any, n: Any, population: Any, allowed: int) -> np.nda
     ndarray
     """
     wrong, n, population = (np.asarray(part, dtype=float) for part in (wrong, n, population))
+    # The fewest wrong labels in the population that break the limit.
     breaking = wrong + allowed + 1
     # A limit of 0 still needs error rates to mix over: those below half a wrong label.
     rate = np.minimum(1.0, np.maximum(allowed, 0.5) / population)

@@ -172,6 +172,7 @@ def assign_rows(
         nearest_centers(X.data, X.indices, indptr, lengths[rows], by_word, centers, center_norms, labels[rows])
 
     blocks = row_blocks(X.shape[0], BLOCK_ROWS)
+    # A block is the smallest unit of work.
     n_threads = max(1, min(n_threads, len(blocks)))
     _in_threads(assign, blocks, n_threads)
     counts = np.bincount(labels, minlength=n_clusters)
@@ -183,6 +184,7 @@ def assign_rows(
         cells = X.data, X.indices, X.indptr, order, bounds
         add_rows(*cells, centers, center_norms, distances, sums, first, n_threads)
 
+    # Threads share no centre, so they need no lock.
     _in_threads(add, range(n_threads), n_threads)
     distances += norms
     np.maximum(distances, 0.0, out=distances)

@@ -52,12 +52,14 @@ def nearest_centers(data, indices, indptr, lengths, by_word, centers, center_nor
         for j in range(n_clusters):
             scores[j] = center_norms[j] - 2.0 * products[j]
             smallest = min(smallest, scores[j])
+        # Any centre within the rounding error may be the nearest.
         limit = smallest + rounding(until - first, lengths[row], longest, largest)
         left, best = 0, 0
         for j in range(n_clusters):
             if not scores[j] > limit:  # also NaN: the 64-bit comparison decides
                 left += 1
                 best = j
+        # Rarely more than one centre is left.
         if left > 1:
             smallest = np.inf
             for j in range(n_clusters):
@@ -140,6 +142,7 @@ def add_rows(data, indices, indptr, order, bounds, centers, center_norms, distan
         Changed in place.
     first, step : int
     """
+    # Every thread has centres of its own, so sums need no lock.
     for j in range(first, len(bounds) - 1, step):
         center, total = centers[j], sums[j]
         for row in order[bounds[j] : bounds[j + 1]]:

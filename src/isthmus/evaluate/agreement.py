@@ -13,6 +13,7 @@ def count_labels(documents: Sequence, labels: Sequence) -> np.ndarray:
     >>> count_labels([1, 1, 2], ["a", "b", "b"]).tolist()
     [[1, 1], [0, 1]]
     """
+    # Text, because labels of different types cannot be sorted.
     rows, columns = (np.unique(np.asarray(part, dtype=str), return_inverse=True) for part in (documents, labels))
     counts = np.zeros((len(rows[0]), len(columns[0])), dtype=int)
     np.add.at(counts, (rows[1], columns[1]), 1)
@@ -28,6 +29,7 @@ def fleiss_kappa(counts: np.ndarray) -> float | None:
     >>> fleiss_kappa(np.array([[2, 0], [0, 2], [1, 1], [2, 0]]))
     0.4666666666666667
     """
+    # A document with one annotator shows no agreement.
     counts = np.asarray(counts)[np.sum(counts, axis=1) > 1]
     if not len(counts):
         return None

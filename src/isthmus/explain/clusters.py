@@ -61,6 +61,7 @@ def representative_documents(model, X_target, *, top: int = 3) -> list[dict]:
     """
     rows = metric_rows(X_target, True)
     labels = model.predict(X_target)
+    # Cosines, whatever the metric of the clustering was.
     similarity = np.asarray(rows @ unit_rows(model.cluster_centers_).T)
     table = []
     for cluster in range(model.n_clusters_):
@@ -92,6 +93,7 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
     table = []
     model = FittedClusters.of(model)
     for match in model.alignment_:
+        # A cluster without a match has no words in common to show.
         if match.group is None:
             continue
         group = int(np.argmax(model.match_weights_[match.cluster]))
@@ -100,6 +102,7 @@ def match_pivots(model, words: Sequence[str], *, top: int = 10) -> list[dict]:
         parts = similarity.parts(model.cluster_centers_[match.cluster], model.group_centers[group])
         total = parts.sum()
         for place in np.argsort(-parts, kind="stable")[:top]:
+            # Parts are sorted, so no later word contributes.
             if parts[place] <= 0:
                 break
             table.append(

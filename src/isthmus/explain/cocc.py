@@ -65,6 +65,7 @@ def cluster_table(
     target_table = _by_class(model, len(labels))
     target, source = _leaning(target_table), _leaning(model.source_table_)
     strength = _strength(target_table) + model.trade_off_ * _strength(model.source_table_)
+    # Words of the target first; the source only breaks ties.
     weight = model.target_words_.sum(axis=1) + 1e-9 * model.source_words_.sum(axis=1)
     sizes = np.bincount(model.word_clusters_, minlength=model.n_word_clusters_)
     rows = []
@@ -86,6 +87,7 @@ def cluster_table(
         )
     if clusters is not None:
         rows = sorted(rows, key=lambda row: -row["strength"])[:clusters]
+    # Classes in their own order, strong clusters first.
     order = {label: place for place, label in enumerate(labels)}
     return sorted(rows, key=lambda row: (order[row["class"]], -row["strength"], row["cluster"]))
 
@@ -207,6 +209,7 @@ def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
     list of dict
     """
     names = _names(model, names)
+    # Words that the source never used need a cluster to get a class.
     unknown = _target_only(model)
     share = model.target_words_.sum(axis=1)
     leaning = _leaning(_by_class(model, len(model.classes_)))
@@ -215,6 +218,7 @@ def bridge_words(model: CoCluster, names: Any, *, top: int = 20) -> list[dict]:
         cluster = model.word_clusters_[word]
         code = int(leaning[cluster].argmax())
         known = np.flatnonzero((model.word_clusters_ == cluster) & ~unknown)
+        # Five words show what the cluster is about.
         companions = known[np.argsort(-model.source_words_[known, code], kind="stable")][:5]
         rows.append(
             {

@@ -71,6 +71,7 @@ def term_rows(rule: ProjectionRule, classes: list, counts: sp.csr_matrix, names=
     -------
     list of dict
     """
+    # Terms that were left out have no class.
     known = (rule.term_class[counts.indices] >= 0) & (counts.data > 0)
     terms, count = counts.indices[known], counts.data[known]
     goes_to, amount = rule.term_class[terms], count * rule.weight[terms]

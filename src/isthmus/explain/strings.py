@@ -50,6 +50,7 @@ def ngram_contributions(model, text: str) -> tuple[dict[str, np.ndarray], np.nda
     values, size = shared_values(kernel.kind, own, counts.astype(float))
     scale = inverse_roots(np.array([size]))[0] * inverse_roots(rule.diagonal)
     total = scale * np.asarray(values.sum(axis=1)).ravel()
+    # Where the text shares nothing, the slope is not used.
     slope = np.ones(len(total))
     touched = total > 0
     slope[touched] = (np.exp(total[touched] - 1) - np.exp(-1)) / total[touched]
@@ -84,11 +85,14 @@ def word_contributions(model, text: str) -> list[tuple[str, np.ndarray]]:
     by_character = np.zeros((len(shown), n_classes))
     lengths = range(kernel.ngram_range[0], kernel.ngram_range[1] + 1)
     places = [slice(i, i + length) for length in lengths for i in range(len(shown) - length + 1)]
+    # The contribution of an n-gram is divided among its occurrences.
     counts = Counter(shown[place] for place in places)
     for place in places:
+        # White space belongs to no word.
         ink = [k for k in range(place.start, place.stop) if not shown[k].isspace()] or [place.start]
         by_character[ink] += table[shown[place]] / (counts[shown[place]] * len(ink))
     words, i = [], 0
+    # Words are found one behind the other, so repeated words keep their own positions.
     for word in shown.split():
         i = shown.index(word, i)
         words.append((word, by_character[i : i + len(word)].sum(axis=0)))

@@ -163,6 +163,7 @@ def left_out_terms(member: Member, text: str) -> list[dict]:
     if not sp.issparse(row):
         return left_out_words(member, text)
     row = sp.csr_matrix(row)
+    # Only stored terms are left out in turn.
     row.eliminate_zeros()
 
     def without(places: range) -> sp.csr_matrix:
@@ -186,6 +187,7 @@ def left_out_words(member: Member, text: str) -> list[dict]:
     -------
     list of dict
     """
+    # Without spaces there are no words to leave out.
     unspaced = guess_language([text]) in UNSPACED
     parts = [part for part in text if not part.isspace()] if unspaced else text.split()
     words = [part.strip(MARKS) or part for part in parts]

@@ -238,6 +238,7 @@ class ClassCounts:
         if self.counted is not None and other.counted is not None:
             counted = self.counted + other.counted
         both = replace(self, rows=self.rows + other.rows, codes=self.codes + other.codes, counted=counted)
+        # Counting a few rows would cost a pass over the whole vocabulary.
         entries = sum(rows.nnz for rows in both.rows)
         return both if entries < max(_FEWEST, _PER_COLUMN * self.n_columns) else both._with_none_waiting()
 
@@ -282,6 +283,7 @@ def least_bins(counts: np.ndarray, share: float) -> np.ndarray:
 
     ``counts`` is classes × steps.
     """
+    # Rows at each step or above it.
     above = np.cumsum(counts[:, ::-1], axis=1)[:, ::-1]
     wanted = np.ceil(share * counts.sum(axis=1))
     return (above >= np.maximum(wanted, 1)[:, None]).sum(axis=1) - 1
@@ -306,6 +308,7 @@ def as_steps(features: np.ndarray) -> np.ndarray:
 def exact_product(steps: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """steps/2¹⁵ · weights, the weights rounded so that nothing else is."""
     largest = float(np.abs(weights).max(initial=0.0)) or 1.0
+    # A power of two changes only exponents, so it adds no rounding.
     scale = 2.0 ** np.ceil(np.log2(largest))
     whole = np.rint(weights / scale * 2.0**_WEIGHT_BITS)
     # 15 + 26 bits and the sum of up to 2^11 of them: 52 bits, which a float holds exactly.

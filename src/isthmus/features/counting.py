@@ -30,6 +30,7 @@ class _Store:
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
         with self.lock:
             own = self.locks.setdefault(key, Lock())
+        # Other keys can be computed at the same time.
         with own:
             if key not in self.made:
                 self.made[key] = make()
@@ -42,6 +43,7 @@ _store: ContextVar[_Store | None] = ContextVar("isthmus_shared_counts", default=
 @contextmanager
 def sharing() -> Iterator[None]:
     """Keep tokens, counts and vectors inside the block for the next call that asks for them."""
+    # A block inside another block shares its results.
     token = _store.set(_store.get() or _Store())
     try:
         yield
@@ -94,6 +96,7 @@ def read_tokens(texts: Sequence[str], read: Callable[[str], list], how: Hashable
             ("first tokens", how),
             lambda: ({text: row for row, text in enumerate(texts)}, _read_tokens(texts, read)),
         )
+        # Texts of an earlier call are looked up by content.
         rows = np.array([places.get(text, -1) for text in texts], dtype=np.int64)
         if np.any(rows < 0):
             return _read_tokens(texts, read)
@@ -206,6 +209,7 @@ def _sequences(rows: np.ndarray, numbers: np.ndarray, names: np.ndarray, n_texts
 
     ``rows`` and ``numbers`` are the text and the term of each place, -1 for a place that no sequence may contain.
     """
+    # A sequence is one number: the code of its first part, times the number of terms, plus its last term.
     n_terms = max(1, len(names))
     spelling, codes, places = np.arange(n_terms)[:, None], numbers, np.flatnonzero(numbers >= 0)
     for length in range(2, longest + 1):
@@ -232,6 +236,7 @@ def choose_terms(found: Sequence[Terms], keep: Callable[[np.ndarray], np.ndarray
         start += len(part.spelling)
     chosen = np.array(names, dtype=object)
     order = np.argsort(chosen)
+    # Columns follow the names, so the order of the texts does not decide.
     counts = counts[:, kept[order]]
     counts.sort_indices()
     return chosen[order], counts
@@ -240,6 +245,7 @@ def choose_terms(found: Sequence[Terms], keep: Callable[[np.ndarray], np.ndarray
 def place_terms(found: Sequence[Terms], index: Mapping[str, int]) -> sp.csr_matrix:
     """Return the counts of the terms that have a column in ``index``."""
     counts = sp.hstack([part.counts for part in found], format="csr")
+    # Terms outside the vocabulary get -1 and are dropped.
     columns = np.array([index.get(name, -1) for part in found for name in part.spell()], dtype=np.int32)
     counts = counts[:, np.flatnonzero(columns >= 0)]
     places = columns[columns >= 0][counts.indices]

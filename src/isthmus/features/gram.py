@@ -53,6 +53,7 @@ def ngram_gram(
         index = _build_index(codes, offsets, lo, hi, kind, split)
     else:
         n_jobs = 1
+    # Rows are scaled while they are in the cache.
     scale = inverse_roots(index.diag) if normalize else None
     _fill(index, out, split, scale, n_jobs, report)
     if not split:
@@ -77,6 +78,7 @@ def _fill(index: Any, out: np.ndarray, split: int, scale: np.ndarray | None, n_j
         a, b = block
         width = split or b
         target = out[a - first_row : b - first_row, :width]
+        # A buffer of its own, because ``out`` may be of another type or on disk.
         raw = np.empty((b - a, width), index.dtype)
         index.add_rows(a, b, raw)
         if scale is None:
@@ -108,6 +110,7 @@ def _mirror(out: np.ndarray, a: int, b: int, tile: int = 128) -> None:
 
 def rank_symbols(codes: np.ndarray) -> tuple[np.ndarray, int]:
     """Rank code points from 1 in their order; return the ranks and the bits that the largest one needs."""
+    # Ranks of used symbols need fewer bits than code points, so more symbols fit into a key.
     used = np.bincount(codes) > 0
     return np.cumsum(used, dtype=np.uint32)[codes], int(used.sum()).bit_length()
 
@@ -167,6 +170,7 @@ def _sort_positions(codes: np.ndarray, offsets: np.ndarray, lo: int, hi: int) ->
     bits = max(bits, 1)
     offsets = np.asarray(offsets, np.int64)
     doc_type = np.uint16 if len(offsets) <= 65_537 else np.uint32
+    # Symbols that fit into one 64-bit key.
     width = min(64 // bits, hi)
     keys = np.empty(len(codes), np.uint64)
     doc_of = np.empty(len(codes), doc_type)

@@ -38,6 +38,7 @@ def pack_keys(ranks, offsets, width, bits, keys, doc_of):
     """Write the key of each position: the next ``width`` symbols, the first on top, zeros past the document's end."""
     top = np.uint64(bits * (width - 1))
     for d in range(len(offsets) - 1):
+        # From the end, so that each key is the one before it, shifted by a symbol.
         key = np.uint64(0)
         for p in range(offsets[d + 1] - 1, offsets[d] - 1, -1):
             key = (key >> np.uint64(bits)) | (np.uint64(ranks[p]) << top)
@@ -83,6 +84,7 @@ def radix_sort(key_a, pos_a, key_b, pos_b, bits):
         place = counts[k]
         if place.max() == n:  # every key has the same digit
             continue
+        # Counts become the first place of each digit.
         running = 0
         for c in range(size):
             running, place[c] = running + place[c], running
@@ -115,6 +117,7 @@ def shared_prefix(key, keys, pos, doc_of, offsets, width, bits, hi, lcp, fit, do
             continue
         q = np.int64(pos[t - 1])
         end_before = offsets[docs[t - 1] + 1]
+        # Differing bits; the highest one shows the first symbol that differs.
         x = key[t] ^ key[t - 1]
         shared = 0
         while x == 0 and shared + width < hi:
@@ -170,6 +173,7 @@ def collect_repeats(count, split, lists, starts, weights, firsts, n_lists):
             if count[lists[b]] >= k:
                 lists[n] = lists[b]
                 n += 1
+        # A list of one document, or of one side, adds nothing off the diagonal.
         if n - at < 2 or not (split == 0 or (lists[at] < split and lists[n - 1] >= split)):
             return n_lists
         starts[n_lists + 1] = n
@@ -191,6 +195,7 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, kind, lists, counts, starts
     """
     levels, total = hi - lo + 1, len(docs)
     before = np.empty(total, np.int32)
+    # Last place of each document so far.
     latest = np.full(n, -1, np.int32)
     count = np.zeros(n, np.int32)
     size = np.zeros(levels, np.int64)
@@ -242,6 +247,7 @@ def scan_runs(docs, pos, lcp, fit, n, lo, hi, split, kind, lists, counts, starts
         latest[d] = t
         valid = np.int64(fit[t]) - lo + 1
         fresh = 0
+        # One document in the lower half, and one in the upper half if it is below ``split``.
         one = np.int64(1) | (np.int64(d < split) << 32)
         for a in range(levels):
             is_new = np.int32(run[a] > before[t])
@@ -260,6 +266,7 @@ def merge_lists(order, lists, starts, weights, dense_from, out, out_starts, out_
     """
     kept = 0
     out_starts[0] = 0
+    # Neighbouring n-grams are compared, because texts repeat phrases.
     for f in order:
         start, df = starts[f], starts[f + 1] - starts[f]
         if df >= dense_from:
@@ -339,6 +346,7 @@ def add_rows(first, last, split, lists, entry_ptr, entries, bits, out):
     low16 = np.uint64(65535)
     for i in range(first, last):
         row = out[i - first]
+        # The buffer holds an earlier block.
         row[: split if split > 0 else i] = 0
         for e in range(entry_ptr[i], entry_ptr[i + 1]):
             k = entries[e] >> np.uint64(32)
@@ -370,6 +378,7 @@ def add_count_rows(first, last, split, lists, counts, entry_ptr, entries, out):
         for e in range(entry_ptr[i], entry_ptr[i + 1]):
             start = np.int64(entries[e] >> np.uint64(32))
             end = start + np.int64(entries[e] & np.uint64(0xFFFFFFFF))
+            # The document itself is behind the earlier documents of its list.
             place = end
             while lists[place] != i:  # in cross mode other documents may come between
                 place += 1

@@ -69,6 +69,7 @@ def read_lexicon(language: str = "en") -> Lexicon:
 
     Single words of letters only; spellings that differ in case are averaged, words of next to no valence left out.
     """
+    # The packages are data here, so a missing one is reported like a missing extra.
     path = _file_of(language)
     if path is None:
         package = _SOURCES[language][0] if language in _SOURCES else None
@@ -111,6 +112,7 @@ def read_polarity(classes: Iterable) -> dict[Any, float] | None:
     if not found:
         sides = {name: _read_side(name) for name in classes}
         found = {name: side for name, side in sides.items() if side is not None}
+    # A lexicon helps only if the classes have both sides.
     if len(found) < len(classes) or not found or min(found.values()) >= 0 or max(found.values()) <= 0:
         return None
     return found
@@ -124,6 +126,7 @@ def _read_side(name: Any) -> float | None:
         strength = 1.5 if any(piece in _STRONGER for piece in pieces) else 1.0
         pieces = [piece for piece in pieces if piece not in _STRONGER]
     sides = {_SIDES[piece] for piece in pieces if piece in _SIDES}
+    # A name with another word, such as "good price", is no verdict.
     if len(sides) != 1 or any(piece not in _SIDES for piece in pieces):
         return None
     return sides.pop() * strength
@@ -135,6 +138,7 @@ def _read_grades(classes: list) -> dict[Any, float] | None:
     starred = False
     for name in classes:
         text = normalize_text(str(name)).strip()
+        # Rows of full and empty stars.
         if text and not text.strip("★⭐☆ "):
             grades[name] = float(sum(letter in "★⭐" for letter in text))
             starred = True
@@ -147,6 +151,7 @@ def _read_grades(classes: list) -> dict[Any, float] | None:
         starred = starred or bool(units)
         grades[name] = float(numbers[0])
     low, high = min(grades.values(), default=0.0), max(grades.values(), default=0.0)
+    # Numbers without a unit could be years or categories.
     if not starred or high <= low or high > _MOST_GRADES:
         return None
     return {name: 2 * (grade - low) / (high - low) - 1 for name, grade in grades.items()}
@@ -158,6 +163,7 @@ def label_words(lexicon: Lexicon, polarity: Mapping[Any, float]) -> dict[str, di
     A positive word supports the most positive class and a negative word the most negative, with full weight, since
     how strong words are is better learned from the documents.
     """
+    # Classes in between have no words of their own.
     best = max(polarity, key=lambda name: polarity[name])
     worst = min(polarity, key=lambda name: polarity[name])
     return {word: {best if value > 0 else worst: 1.0} for word, value in lexicon.valence.items()}

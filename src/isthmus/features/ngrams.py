@@ -56,6 +56,7 @@ def code_points(
     joined = joined.lower() if lowercase else joined
     # "surrogatepass": a lone surrogate in broken input is a character like any other here
     points = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype="<u4")
+    # One line feed between two texts, so their number is that of the text.
     document = np.cumsum(points == ord("\n"))
     kinds = _kinds(points)
     kept = kinds != _SPACE
@@ -79,6 +80,7 @@ def ngram_keys(
         if end <= 0:
             continue
         key = np.zeros(end, dtype=np.int64)
+        # An n-gram must not reach into the next text.
         good = document[:end] == document[length - 1 :]
         for offset in range(length):
             # one is added so that a 1-gram and a 2-gram that starts with NUL cannot share a key

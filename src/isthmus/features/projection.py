@@ -73,6 +73,7 @@ def project_terms(
         out = np.argsort(-summary.largest, kind="stable")[n_terms:]
         term_class[out] = -1
     ratio = np.maximum(discriminability(stats, term_class, target, smoothing=smoothing), 1.0)
+    # For example "tf-idf-logpr": idf and the function of the ratio are optional.
     parts = weighting.split("-")
     weight = _RATIO_WEIGHTS[parts[-1] if parts[-1] in _RATIO_WEIGHTS else ""](ratio)
     if "idf" in parts:
@@ -147,6 +148,7 @@ class TermProjector:
 
     def _add_block(self, X, y, classes, sample_domain) -> None:
         """Add a block of rows to ``statistics_``; new classes may appear at any time."""
+        # The first block decides the number of columns.
         first = not hasattr(self, "statistics_")
         known = [] if first else list(self.classes_)
         if classes is not None:
@@ -154,6 +156,7 @@ class TermProjector:
         domains = check_transfer_data(self, X, y, sample_domain, kind="counts", extra_classes=known, reset=first)
         stats = count_terms(domains.X, domains.codes, domains.n_classes)
         if not first:
+            # New classes may sort before known ones.
             place = np.searchsorted(domains.classes, self.classes_)
             stats = self.statistics_.relabelled(place, domains.n_classes) + stats
         self.classes_: np.ndarray = domains.classes

@@ -122,6 +122,7 @@ class StringKernel:
     def cross_and_diagonals(self, texts_a, texts_b, *, normalize=None, dtype=None):
         """Like :meth:`cross`, and the raw diagonals of both sides."""
         texts_a, texts_b = check_texts(texts_a), check_texts(texts_b)
+        # The columns come first, as the computation of cross kernels expects.
         codes, offsets = self._encode([*texts_b, *texts_a], known=len(texts_b))
         K, diag = self._compute(codes, offsets, len(texts_b), normalize, None, dtype)
         return K, diag[len(texts_b) :], diag[: len(texts_b)]

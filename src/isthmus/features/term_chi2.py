@@ -298,6 +298,7 @@ def _statistics(X, y) -> TermStatistics:
             f"y names {len(classes)} class{'es' if len(classes) != 1 else ''}; χ² compares at least two.",
             code="one-class",
         )
+    # Rows with code -1 are not counted.
     codes = np.full(len(labels), -1, dtype=np.int32)
     codes[known] = np.searchsorted(classes, labels[known])
     return count_terms(X, codes, len(classes))

@@ -23,6 +23,7 @@ def fill_buckets(indptr, indices, data, codes, order, shift, bounds, term, klass
             bounds[(indices[k] >> shift) + 1] += data[k] > 0.0
     for bucket in range(len(bounds) - 1):
         bounds[bucket + 1] += bounds[bucket]
+    # Next free entry of each bucket, and the mask of a term's number within its bucket.
     place, within = bounds[:-1].copy(), (1 << shift) - 1
     for row in order:
         for k in range(indptr[row], indptr[row + 1]):
@@ -36,6 +37,7 @@ def fill_buckets(indptr, indices, data, codes, order, shift, bounds, term, klass
 @compiled
 def pair_starts(bounds, shift, term, code, starts):
     """Write where the (term, class) pairs of each term begin: one for every class among its entries."""
+    # Last class of each term in the bucket: classes ascend, so another class opens a pair.
     last = np.empty(1 << shift, dtype=np.int32)
     for bucket in range(len(bounds) - 1):
         first = bucket << shift
@@ -79,6 +81,7 @@ def merge_pairs(
         i, j = starts_a[term], starts_b[term]
         end_a, end_b = starts_a[term + 1], starts_b[term + 1]
         while i < end_a or j < end_b:
+            # Both lists ascend by class, as in the merge step of a merge sort.
             from_a = j == end_b or (i < end_a and class_a[i] <= class_b[j])
             from_b = i == end_a or (j < end_b and class_b[j] <= class_a[i])
             klass[at], joint[at], docs[at] = class_a[i] if from_a else class_b[j], 0.0, 0
@@ -89,6 +92,7 @@ def merge_pairs(
                 joint[at] += sign * joint_b[j]
                 docs[at] += sign * docs_b[j]
                 j += 1
+            # After a subtraction, a pair may belong to no document.
             at += docs[at] != 0
         starts[term + 1] = at
 
@@ -107,6 +111,7 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
     for c in range(n_classes):
         if 0.0 < class_totals[c] < everything:
             odds[c] = class_totals[c] / (everything - class_totals[c])
+    # Part of all classes; the classes with the term are subtracted below.
     all_odds = odds.sum()
     others = everything / (everything - class_totals)
     seen_in = np.full(n_classes, -1)  # the last term that occurs in each class
@@ -139,6 +144,7 @@ def summarise_terms(starts, klass, joint, class_totals, everything, largest_firs
             scale = everything * n_t / (everything - n_t)
             # max: the remainder is a sum of odds, negative only by rounding
             of_all += scale * max(absent_odds, 0.0)
+            # The largest class without the term has the largest χ² of all such classes.
             place = 0
             while seen_in[largest_first[place]] == term:
                 place += 1

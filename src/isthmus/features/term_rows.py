@@ -74,6 +74,7 @@ class TermRows:
         for block in row_blocks(len(texts), BLOCK):
             keys, documents = piece_keys(texts[block], self.analyzer, self.lengths, lowercase=self.lowercase)
             column = np.searchsorted(self.keys, keys)
+            # Keys behind the last one get any column; the comparison below drops them.
             column[column == len(self.keys)] = 0
             known = self.keys[column] == keys
             blocks.append(count_places(documents[known], column[known], (block.stop - block.start, len(self.keys))))
@@ -150,6 +151,7 @@ def weigh_counts(counts: sp.csr_matrix, weighting: str, idf: np.ndarray | None, 
     if weighting == "tfidf":
         return weigh_tfidf(counts, idf, sublinear=sublinear)
     counts = counts.copy()
+    # Counts as they are need no change.
     if weighting == "binary":
         counts.data[:] = 1.0
     return counts

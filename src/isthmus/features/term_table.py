@@ -27,6 +27,7 @@ class TermTable:
 
     def __init__(self) -> None:
         self.size = 0
+        # A power of two, so that a mask replaces the division by the size.
         self._slots = np.full(1 << 10, -1, dtype=np.int32)
         self._hashes = np.empty(0, dtype=np.uint64)
         self._starts = np.zeros(1, dtype=np.int64)
@@ -34,6 +35,7 @@ class TermTable:
 
     def add(self, packed: np.ndarray) -> np.ndarray:
         """Numbers of terms; new ones get the next."""
+        # Every term ends with a line feed.
         count = int(np.count_nonzero(packed == ord("\n")))
         self._make_room(self.size + count, int(self._starts[self.size]) + len(packed))
         numbers, self.size = self._place(packed, count, True)
@@ -45,6 +47,7 @@ class TermTable:
 
     def packed(self, kept: np.ndarray) -> np.ndarray:
         """Return the bytes of the terms that ``kept`` marks."""
+        # Bytes of the table that are in use; the rest is room for more terms.
         starts = self._starts[: self.size + 1]
         return self._arena[: starts[-1]][np.repeat(kept, np.diff(starts))]
 
@@ -58,6 +61,7 @@ class TermTable:
             self._starts = _wider(self._starts, 2 * terms + 1)
         if size > len(self._arena):
             self._arena = _wider(self._arena, 2 * size)
+        # At most half of the slots are filled, so that a search is short.
         if 2 * terms > len(self._slots):
             self._slots = np.full(1 << (4 * terms).bit_length(), -1, dtype=np.int32)
             place_hashes(self._hashes[: self.size], self._slots)

@@ -23,7 +23,9 @@ def number_keys(keys):
     count = 0
     for at in range(keys.shape[0]):
         key = keys[at]
+        # Multiplicative hashing: the top bits of the product are the slot.
         place = np.int64((np.uint64(key) * factor) >> shift)
+        # Linear probing; the table is at most half full, so runs are short.
         while table[place] >= 0 and distinct[table[place]] != key:
             place = (place + 1) & ((1 << bits) - 1)
         if table[place] < 0:
@@ -50,6 +52,7 @@ def pack_plain_words(text, ends):
             if 97 <= letter <= 122:
                 packed[filled] = letter
                 filled += 1
+            # The word ends here; a single letter is no word and is overwritten.
             elif filled - first >= 2:
                 packed[filled] = 10
                 filled += 1
@@ -94,6 +97,7 @@ def place_terms(packed, count, slots, hashes, starts, arena, n, grow):
         while slots[place] >= 0:
             own = slots[place]
             begin = starts[own]
+            # Equal hashes and lengths are rare, so bytes are compared only then.
             same = hashes[own] == value and starts[own + 1] - begin == i + 1 - first
             at_byte = first
             while same and at_byte < i:
@@ -134,6 +138,7 @@ def document_frequency(ids, ends, n_terms):
     for row in range(ends.shape[0]):
         while at < ends[row]:
             term = ids[at]
+            # A term counts once per document.
             if last[term] != row:
                 last[term] = row
                 frequency[term] += 1
@@ -168,6 +173,7 @@ def count_rows(ids, ends, solo, column, pairs, width):
     found = np.empty(64, np.int32)
     at, filled = 0, 0
     for row in range(ends.shape[0]):
+        # A document has at most one pair for each term.
         need = 2 * (ends[row] - at)
         if need > found.shape[0]:
             found = np.empty(2 * need, np.int32)
@@ -179,6 +185,7 @@ def count_rows(ids, ends, solo, column, pairs, width):
                 n += 1
                 if pairs.shape[0] and at + 1 < ends[row]:
                     after = column[ids[at + 1]]
+                    # Parts of a word that was cut form no pairs.
                     if after >= 0 and (solo.shape[0] == 0 or (solo[at] and solo[at + 1])):
                         key = own * width + after
                         place = np.searchsorted(pairs, key)
@@ -186,6 +193,7 @@ def count_rows(ids, ends, solo, column, pairs, width):
                             found[n] = width + place
                             n += 1
             at += 1
+        # Sorted columns, so that equal ones are neighbours and a row is in canonical form.
         found[:n].sort()
         for i in range(n):
             if i > 0 and found[i] == found[i - 1]:

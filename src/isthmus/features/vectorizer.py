@@ -201,6 +201,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             kept = self._kept(document_frequency(counts), counts.shape[0])
             counts, self._keys = counts[:, kept], self._keys[kept]
             self.feature_names_ = key_names(self._keys)
+        # Frequencies of the kept terms, in all documents of the fit.
         self.idf_ = smooth_idf(document_frequency(counts), counts.shape[0])
         if self.analyzer_ != "words" or self.weighting != "tfidf":
             return self._weigh(counts)
@@ -266,6 +267,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
             words = stop_words("en") if words == "english" else frozenset() if spared else None
         else:
             words = frozenset(words or ())
+        # Parts of words help topics; they would hide the sentiment of a word.
         plain = not self.sentiment and bool(self.stem) and tuple(self.ngram_range) == (1, 1)
         self._words = WordAnalyzer(
             self.languages_,
@@ -289,6 +291,7 @@ class TextVectorizer(TransformerMixin, BaseEstimator):
         return settings, (self.min_df, self.max_df, self._most_documents), texts_key(texts)
 
     def _count_new_keys(self, texts):
+        # Blocks bound the memory: there are many times more keys than n-grams.
         vocabulary = np.zeros(0, dtype=np.int64)
         parts = []
         for block in row_blocks(len(texts), BLOCK):
