@@ -242,7 +242,7 @@ def test_labels_vote_only_where_all_three_questions_are_answered_beyond_chance(l
     follows, chance = np.array([[40, 5], [5, 40]]), np.full((2, 2), 20)
     tables = [chance if place == lost else follows for place in range(3)]
     evidence = {"nbc": Evidence.from_tables(follows, follows, follows), "cocc": Evidence.from_tables(*tables)}
-    candidates = SimpleNamespace(evidence=evidence, shared=dict.fromkeys(evidence, 0.0))
+    candidates = SimpleNamespace(evidence=evidence, shared=dict.fromkeys(evidence, 0.0), behind={})
     assert list(vote_weights(candidates, VotingRule(near=99.0))) == ["nbc"]
     candidates.evidence = {"cocc": evidence["cocc"]}
     assert vote_weights(candidates, VotingRule()) == {"logistic": 1.0}, "with no support for any, source-only alone"
@@ -386,7 +386,7 @@ def made_candidates(source, labels, target, truth, *, lean, names=("logistic", "
 
 
 def test_labels_follow_shares_that_turned(monkeypatch):
-    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer: None)
+    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, view: None)
     rng = np.random.default_rng(1)
     sides = [collection(240, rng, (NORTH, SOUTH), noise=0)[:2] for _ in range(2)]
     (source, labels), (target, truth) = sides
@@ -432,12 +432,12 @@ def test_names_stay_out_where_the_guard_takes_source_only(monkeypatch, pair):
     model = SimpleNamespace(classes_=one.model.classes_, agreement_=NameAgreement(0.6, 0.6))
     candidates.names = replace(one, name="names", model=model, probabilities=one.probabilities[:, ::-1])
     for carried, takes_part in (((1.0, 1.0), False), ((0.5, 1.0), True)):
-        monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, carried=carried: carried)
+        monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, view, carried=carried: carried)
         choice = decide(candidates)
         row = next(row for row in choice.table if row["method"] == "names")
         assert row["chosen"] is takes_part, row["why"]
         assert ("names" in choice.model.members) is takes_part
-    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer: (1.0, 1.0))
+    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, view: (1.0, 1.0))
     assert "taken alone" in next(row["why"] for row in decide(candidates).table if row["method"] == "names")
 
 
@@ -476,7 +476,7 @@ def test_the_guard_takes_source_only_where_it_is_as_sure_as_at_home(pair, monkey
     candidates = made_candidates(source, labels, target, truth, lean=1.0)
     found = {}
     for case, carried in (("as sure", (1.0, 1.0)), ("less sure", (0.5, 1.0)), ("no more", (1.0, 0.5)), ("thin", None)):
-        monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, carried=carried: carried)
+        monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, view, carried=carried: carried)
         found[case] = decide(candidates)
     assert list(found["as sure"].model.members) == ["logistic"]
     assert found["as sure"].table[0]["why"].startswith("source-only, because")
@@ -509,7 +509,7 @@ def test_a_language_is_settled_for_all_only_where_there_is_one():
 
 
 def test_the_vote_knows_no_term_of_a_document_only_where_no_voter_does(monkeypatch):
-    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer: None)
+    monkeypatch.setattr("isthmus.choose.choice.carried_over", lambda scorer, view: None)
     rng = np.random.default_rng(1)
     (source, labels), (target, truth) = (collection(120, rng, (NORTH, SOUTH), noise=0)[:2] for _ in range(2))
     candidates = made_candidates(source, labels, target, truth, lean=1.0)

@@ -26,7 +26,7 @@ from isthmus.choose.stages.apply import LEXICON, NAMES
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import confidence_outside, estimate_accuracy, with_added
 from isthmus.choose.views import View
-from isthmus.choose.voting import shared_labels
+from isthmus.choose.voting import VotingRule, shared_labels
 from isthmus.classify.labeller import LabellerClassifier
 from isthmus.exceptions import DataError, IsthmusError, IsthmusWarning
 from isthmus.features.counting import sharing
@@ -47,11 +47,18 @@ YARDSTICK = "logistic"
 CANDIDATES = (YARDSTICK, "self-training", "cocc", "projection", "strings", "lsa")
 WITH_WORDS = "dual-manifold"  # method that is tried if there are labelled words
 WITH_VECTORS = "vectors"  # method that is tried if there are text vectors
+# Methods that are also tried on vectors of an encoder. On the packaged word vectors they do not improve the vote.
+ON_ENCODER = ("neighbours", "vectors-logistic")
+SOURCE_ONLY = {YARDSTICK: "words", "vectors-logistic": WITH_VECTORS}  # method -> view in which the guard judges it
 LABELLER = "labeller"  # name of the caller's own labelling function
 SLOW = ("cocc", "strings", WITH_WORDS, "self-training")  # slowest methods, which start first
 NEGATION = 3  # words; a labelled word has the opposite meaning this close after a negation
 # Documents; in larger collections the string kernels run before all other methods, because of their memory.
 LARGE = 12_000
+# Documents times classes; beyond, self-training takes longer than all other methods together and is tried last.
+COSTLY = 60_000
+# Score; self-training starts from the baseline and seldom votes if the baseline is this far behind the best method.
+HOPELESS = 1.5
 MOST_STRINGS = 60_000  # documents; with more, string kernels take minutes
 MOST_CHARACTERS = 30_000_000  # characters; with more, string kernels take minutes
 
@@ -96,6 +103,22 @@ class Candidates:
     def evidence(self) -> dict[str, Evidence]:
         """Evidence by method."""
         return {candidate.name: candidate.evidence for candidate in self.fitted if candidate.evidence is not None}
+
+    @property
+    def behind(self) -> dict[str, float]:
+        """Log-odds by which vectors separate the source's classes better than the words that a method reads.
+
+        Vectors of a model trained elsewhere did not learn the source's own words, so their advantage in the source
+        transfers to the target. An advantage of words may not, and does not count.
+        """
+        found: dict[str, float] = {}
+        for name, evidence in self.evidence.items():
+            views = {"words": evidence, **evidence.others}
+            own = "lsa" if name == "lsa" else "words"
+            reads_words = name in METHODS and not METHODS[name].takes_vectors
+            if reads_words and WITH_VECTORS in views and own in views:
+                found[name] = views[WITH_VECTORS].source_log_odds - views[own].source_log_odds
+        return found
 
     @property
     def shared(self) -> dict[str, float]:
@@ -236,12 +259,26 @@ def try_methods(
                 outcome.evidence = scorer.score(outcome.labels)
             return outcome
 
-        outcomes = _run_all(scored, names, n_jobs)
+        costly = len(texts.texts) * len(set(texts.known_labels)) > COSTLY
+        last = ["self-training"] if costly and scorer is not None and "self-training" not in begun else []
+        outcomes = _run_all(scored, [name for name in names if name not in last], n_jobs)
+        if last and _baseline_is_far_behind(outcomes):
+            why = "not tried: it starts from logistic regression, whose labels are much less supported than others"
+            left_out.append({"method": last[0], "chosen": False, "why": why})
+        elif last:
+            outcomes += _run_all(scored, last, n_jobs)
         fitted = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
         left_out += [outcome for outcome in outcomes if isinstance(outcome, dict)]
         named = next((candidate for candidate in fitted if candidate.name == NAMES), None)
         fitted = [candidate for candidate in fitted if candidate is not named]
     return Candidates(fitted, scorer, left_out, lexicon, getattr(embedder, "name", None), named, added)
+
+
+def _baseline_is_far_behind(outcomes: Sequence[Any]) -> bool:
+    rule = VotingRule()
+    fitted = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate) and outcome.evidence is not None]
+    scores = {candidate.name: rule.score(candidate.evidence) for candidate in fitted}
+    return scores[YARDSTICK] < max(scores.values()) - HOPELESS
 
 
 def texts_for(model: TransferPipeline, texts: TransferTexts) -> TransferTexts:
@@ -348,6 +385,7 @@ def candidates_for(
         left_out.append({"method": "strings", "chosen": False, "why": why})
     if embedder is not None:
         chosen.append(WITH_VECTORS)
+        chosen += () if isinstance(embedder, StaticEmbedder) else ON_ENCODER
     if word_labels:
         chosen.append(WITH_WORDS)
     return chosen, left_out

@@ -11,7 +11,7 @@ import numpy as np
 from isthmus._math.confidence import AccuracyEstimate
 from isthmus._math.fitted import fitted
 from isthmus._utils import one_blas_thread
-from isthmus.choose.candidates import YARDSTICK, Candidates, try_methods
+from isthmus.choose.candidates import SOURCE_ONLY, YARDSTICK, Candidates, try_methods
 from isthmus.choose.decision import Decision, agreement_and_seconds
 from isthmus.choose.evidence import Evidence, LabelScorer
 from isthmus.choose.model import LabelModel
@@ -23,7 +23,7 @@ from isthmus.choose.voting import VotingRule, excess
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 SELECTION = fitted("selection")
-SOURCE_ONLY = fitted("source_only")
+GUARD = fitted("source_only")
 LABEL_SHIFT = fitted("label_shift")
 
 # The order in which stages are fitted and applied. To add one, write its class in ``stages/apply.py`` and its ``fit``
@@ -109,8 +109,9 @@ def decide(candidates: Candidates) -> Choice:
     """
     rule = VotingRule()
     decision = Decision.of_vote(candidates, vote_weights(candidates, rule))
-    if below_source_only(decision):
-        decision = Decision.of_vote(candidates, {YARDSTICK: 1.0})
+    better = better_source_only(decision)
+    if better is not None:
+        decision = Decision.of_vote(candidates, {better: 1.0})
         decision.guarded = True
     for stage in STAGES:
         stage.fit(decision)
@@ -129,13 +130,13 @@ def decide(candidates: Candidates) -> Choice:
     )
 
 
-def below_source_only(decision: Decision) -> bool:
-    """Decide whether source-only replaces the vote.
+def better_source_only(decision: Decision) -> str | None:
+    """Return the source-only method that replaces the vote, or None.
 
-    Source-only replaces the vote if it is as confident in the target as within the source, and its expected accuracy
-    exceeds that of the vote. It then suffers from no shift, and its accuracy within the source is the expected
-    accuracy. Two exceptions: class proportions differ, which confidence does not show, or words name classes that the
-    source lacks.
+    A source-only method, of words or of vectors, replaces the vote if it is as confident in the target as within the
+    source, and its accuracy within the source exceeds the expected accuracy of the vote. It then suffers from no shift.
+    Two exceptions: class proportions differ, which confidence does not show, or words name classes that the source
+    lacks.
 
     Parameters
     ----------
@@ -143,20 +144,27 @@ def below_source_only(decision: Decision) -> bool:
 
     Returns
     -------
-    bool
+    str or None
     """
-    candidates = decision.candidates
-    n_classes = {candidate.name: len(candidate.model.classes_) for candidate in candidates.fitted}.get(YARDSTICK)
-    expected = decision.accuracy.for_calibration
-    if candidates.scorer is None or expected is None or n_classes != len(decision.classes):
-        return False
-    carried = carried_over(candidates.scorer)
-    if carried is None or list(decision.model.weights) == [YARDSTICK]:
-        return False
-    relative_confidence, promised = carried
-    if shares_moved(candidates.scorer.source_labels, decision.labels.astype(str)) >= LABEL_SHIFT["follow"]:
-        return False
-    return relative_confidence >= SOURCE_ONLY["carried"] and promised >= expected + SOURCE_ONLY["promises_more"]
+    scorer, expected = decision.candidates.scorer, decision.accuracy.for_calibration
+    if scorer is None or expected is None:
+        return None
+    promises: dict[str, float] = {}
+    for rival in decision.candidates.fitted:
+        chosen = list(decision.model.weights) == [rival.name]
+        if chosen or rival.name not in SOURCE_ONLY or len(rival.model.classes_) != len(decision.classes):
+            continue
+        carried = carried_over(scorer, SOURCE_ONLY[rival.name])
+        # The vote may be wrong about the proportions, so the labels of the method itself must not show a shift.
+        moved = [shares_moved(scorer.source_labels, given.astype(str)) for given in (rival.labels, decision.labels)]
+        confident = carried is not None and carried[0] >= GUARD["carried"] and moved[0] < LABEL_SHIFT["follow"]
+        if not confident or carried[1] < expected + GUARD["promises_more"]:
+            continue
+        # The vote shows a shift, or was adapted from the same vectors: it must also be less supported in the target.
+        own = decision.candidates.estimate(rival.labels, rival.probabilities).for_calibration
+        if (rival.name == YARDSTICK and moved[1] < LABEL_SHIFT["follow"]) or (own is not None and own >= expected):
+            promises[rival.name] = carried[1]
+    return max(promises, key=lambda name: promises[name]) if promises else None
 
 
 def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
@@ -179,7 +187,7 @@ def vote_weights(candidates: Candidates, rule: VotingRule) -> dict[str, float]:
         for name, found in candidates.evidence.items()
         if found.learned and found.source_learned and found.leads_back
     }
-    return rule.weights(learned, candidates.shared) if learned else {YARDSTICK: 1.0}
+    return rule.weights(learned, candidates.shared, candidates.behind) if learned else {YARDSTICK: 1.0}
 
 
 def decision_rows(
@@ -206,23 +214,25 @@ def decision_rows(
         why = f"{kind}, because there are too few documents to weigh methods against each other"
         return [{"method": name, "chosen": True, "weight": 1.0, "why": why}]
     rows: list[dict] = []
-    shared = candidates.shared
+    shared, behind = candidates.shared, candidates.behind
     for candidate in candidates.fitted:
         name, found = candidate.name, candidates.evidence[candidate.name]
         row = {
             "method": name,
             "chosen": name in weights,
             "weight": round(weights.get(name, 0.0), 3),
-            "score": round(rule.score(found, shared[name]), 4),
+            "score": round(rule.score(found, shared[name], behind.get(name, 0.0)), 4),
             "spread": round(rule.spread(found, shared[name]), 4),
         }
         measures = ("learnability", "source_learnability", "reverse_accuracy")
         row |= {measure: round(getattr(found, measure), 4) for measure in measures}
-        rows.append(row | agreement_and_seconds(candidate, labels) | {"why": _why(name, found, weights)})
+        outclassed = behind.get(name, 0.0) > rule.far
+        why = _why(name, found, weights, outclassed=outclassed)
+        rows.append(row | agreement_and_seconds(candidate, labels) | {"why": why})
     return sorted(rows, key=lambda row: (-row["weight"], -row["score"]))
 
 
-def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
+def _why(name: str, found: Evidence, weights: Mapping[str, float], *, outclassed: bool = False) -> str:
     votes = name in weights
     if not found.source_learned:
         why = "a classifier cannot learn even the source's own labels from their words"
@@ -232,10 +242,12 @@ def _why(name: str, found: Evidence, weights: Mapping[str, float]) -> str:
         return "source-only, because no method gave labels that can be learned from words" if votes else why
     if not found.leads_back and not votes:
         return "trained on its labels, a classifier cannot tell the source's classes apart"
-    if votes and list(weights) == [YARDSTICK]:
+    if votes and len(weights) == 1 and name in SOURCE_ONLY:
         return "source-only, because no method that adapts is better supported"
     if votes:
         return f"supported: trained on its labels, a classifier gets {found.reverse_accuracy:.0%} of the source right"
+    if outclassed:
+        return "the vectors separate the source's classes far better than words"
     if excess(found) > SELECTION["much_excess"]:
         return "its labels are suspiciously easy to learn: they may follow another division of the target"
     if excess(found) < -SELECTION["much_excess"]:

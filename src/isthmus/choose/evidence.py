@@ -22,10 +22,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.special import bdtrc, chdtrc, xlogy
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import LinearSVC
 
+from isthmus._math.confidence import clipped_logit
 from isthmus._math.content import content_order, label_ranks
 from isthmus._math.fitted import fitted
 from isthmus.choose.views import DenseView, JudgedView, View, count_pairs, even_lengths
@@ -88,6 +90,13 @@ class Evidence:
         repeated = np.trace(target, axis1=-2, axis2=-1) / np.maximum(1, target.sum(axis=(-2, -1)))
         cv_accuracy = float(repeated) if target.ndim == 2 else repeated
         return cls(information(target), information(source), class_accuracy(back), cv_accuracy, (target, source, back))
+
+    @property
+    def source_log_odds(self) -> float:
+        """Log-odds that a held-out document of the source gets its label; 0 without counts."""
+        if not self.tables:
+            return 0.0
+        return float(clipped_logit(np.trace(self.tables[1]) / max(1, self.tables[1].sum())))
 
     @property
     def views(self) -> list[Evidence]:
@@ -403,7 +412,13 @@ class WordView(JudgedView):
         -------
         ndarray of shape (n_source,)
         """
-        return plain_learner().fit(self.target_rows, target).predict(self.source_rows)
+        rows, learner = self.target_rows, plain_learner()
+        # scikit-learn warns if most labels are different. Two copies of each row with half the weight give the same
+        # model without the warning.
+        if 2 * len(np.unique(target)) > len(target):
+            rows, target = sp.vstack([rows, rows], format="csr"), np.concatenate([target, target])
+            learner.set_params(C=learner.C / 2)
+        return learner.fit(rows, target).predict(self.source_rows)
 
 
 def plain_learner() -> LinearSVC:

@@ -13,7 +13,7 @@ from sklearn.naive_bayes import ComplementNB
 
 from isthmus._math.confidence import AccuracyEstimate, clipped_logit
 from isthmus._math.fitted import fitted
-from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, plain_learner
+from isthmus.choose.evidence import FOLDS, Evidence, LabelScorer, held_out_decisions, plain_learner
 from isthmus.choose.voting import excess
 from isthmus.shift.novelty import shows_its_worth, simulated_sentence
 from isthmus.shift.shares import compare_shares, total_variation
@@ -403,7 +403,7 @@ def moved_to(accuracy: AccuracyEstimate, outside: float, n_classes: int) -> Accu
     )
 
 
-def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
+def carried_over(scorer: LabelScorer, view: str = "words") -> tuple[float, float] | None:
     """Return a linear classifier's confidence in the target relative to the source, and its expected accuracy there.
 
     The expected accuracy is correct if documents of equal confidence are right equally often in source and target.
@@ -411,25 +411,30 @@ def carried_over(scorer: LabelScorer) -> tuple[float, float] | None:
     Parameters
     ----------
     scorer : LabelScorer
+    view : str
+        View in which the classifier reads the documents: "words", or the name of a view of vectors.
 
     Returns
     -------
     tuple of (float, float) or None
         None for a small source.
     """
-    labels = scorer.source_labels
-    counts = np.unique(labels, return_counts=True)[1]
-    if len(labels) < ACCURACY["thin"] or counts.min() < FOLDS:
+    _, codes, counts = np.unique(scorer.source_labels, return_inverse=True, return_counts=True)
+    # A class with fewer documents cannot be held out. Its documents count as wrong, because few of them are right.
+    usable = counts[codes] >= FOLDS
+    codes = np.unique(codes[usable], return_inverse=True)[1]
+    if len(usable) < ACCURACY["thin"] or np.sum(counts >= FOLDS) < 2:
         return None
-    within = scorer.words.source_decisions
+    source, target, within = scorer.words.source_rows, scorer.words.target_rows, scorer.words.source_decisions
+    if view != "words":
+        (source, target), within = scorer.others[view].plain, None
     if within is None:
-        return None
-    across = plain_learner().fit(scorer.words.source_rows, labels).decision_function(scorer.words.target_rows)
+        within = held_out_decisions(source[usable], codes)
+    across = plain_learner().fit(source[usable], codes).decision_function(target)
     (sure, said), (sure_there, _) = _sureness(within), _sureness(across)
-    right = np.unique(labels)[said] == labels
     # Accuracy as an increasing function of confidence, learned on held-out source documents.
-    expected = IsotonicRegression(out_of_bounds="clip").fit(sure, right).predict(sure_there)
-    return float(sure_there.mean() / max(float(sure.mean()), 1e-9)), float(expected.mean())
+    expected = IsotonicRegression(out_of_bounds="clip").fit(sure, said == codes).predict(sure_there)
+    return float(sure_there.mean() / max(float(sure.mean()), 1e-9)), float(expected.mean() * usable.mean())
 
 
 def _sureness(decisions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

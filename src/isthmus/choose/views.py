@@ -82,6 +82,8 @@ class DenseView(JudgedView):
 
     def __init__(self, source: np.ndarray, source_labels: np.ndarray, target: np.ndarray):
         self.source, self.target = Ridge.of(source), Ridge.of(target)
+        # Rows that are not centred, as source-only methods read them.
+        self.plain = normalize(source), normalize(target)
         self.source_labels = source_labels
         self.source_table = self.source.held_out(source_labels)
 

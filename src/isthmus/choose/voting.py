@@ -24,9 +24,10 @@ class VotingRule:
     averaged over the views in which the labels were judged (words, and vectors if available). Labels that are easier to
     learn than the source's are suspicious, because they may follow another division of the target. They are less
     suspicious if other methods give the same labels, as for a clean target of a noisy source. A positive difference is
-    therefore reduced by the agreement with other methods. Methods within ``near`` of the best score vote with weight
-    ``exp(−difference / scale)``. The constants were fitted on benchmark tasks; ``docs/measured/choose.md`` has the test
-    on left-out corpora.
+    therefore reduced by the agreement with other methods. If vectors separate the source's classes far better than
+    words do, methods that read words lose ``representation`` times the excess of this difference over ``far``. Methods
+    within ``near`` of the best score vote with weight ``exp(−difference / scale)``. The constants were fitted on
+    benchmark tasks; ``docs/measured/choose.md`` has the test on left-out corpora.
 
     Examples
     --------
@@ -39,8 +40,10 @@ class VotingRule:
     reverse_weight: float = SELECTION["reverse_weight"]
     near: float = SELECTION["near"]
     scale: float = SELECTION["scale"]
+    representation: float = SELECTION["representation"]
+    far: float = SELECTION["far"]
 
-    def score(self, evidence: Evidence, shared: float = 0.0) -> float:
+    def score(self, evidence: Evidence, shared: float = 0.0, behind: float = 0.0) -> float:
         """Return how well the evidence supports the labels; only differences between methods are meaningful.
 
         Parameters
@@ -48,12 +51,14 @@ class VotingRule:
         evidence : Evidence
         shared : float
             Agreement with other methods: 0 as by chance, 1 the same labels.
+        behind : float
+            Log-odds by which vectors separate the source's classes better than what the method reads.
 
         Returns
         -------
         float
         """
-        return float(self._scores(evidence, shared))
+        return float(self._scores(evidence, shared)) - self.representation * max(0.0, behind - self.far)
 
     def _scores(self, evidence: Evidence, shared: float) -> Any:
         found = [(self.reverse_weight * clipped_logit(view.reverse_accuracy), excess(view)) for view in evidence.views]
@@ -61,21 +66,29 @@ class VotingRule:
         doubts = [np.where(easier > 0, (1 - shared) * easier, -easier) for _, easier in found]
         return np.mean([back - doubt for (back, _), doubt in zip(found, doubts, strict=True)], axis=0)
 
-    def weights(self, evidence: Mapping[str, Evidence], shared: Mapping[str, float] | None = None) -> dict[str, float]:
+    def weights(
+        self,
+        evidence: Mapping[str, Evidence],
+        shared: Mapping[str, float] | None = None,
+        behind: Mapping[str, float] | None = None,
+    ) -> dict[str, float]:
         """Return the weights of the methods near the best score; they sum to one.
 
         Parameters
         ----------
         evidence : mapping of str to Evidence
             By method.
-        shared : mapping of str to float, optional
+        shared, behind : mapping of str to float, optional
             See :meth:`score`, by method.
 
         Returns
         -------
         dict of str to float
         """
-        scores = {name: self.score(found, (shared or {}).get(name, 0.0)) for name, found in evidence.items()}
+        scores = {
+            name: self.score(found, (shared or {}).get(name, 0.0), (behind or {}).get(name, 0.0))
+            for name, found in evidence.items()
+        }
         best = max(scores.values())
         raw = {name: np.exp((score - best) / self.scale) for name, score in scores.items() if score >= best - self.near}
         return {name: float(weight / sum(raw.values())) for name, weight in raw.items()}
