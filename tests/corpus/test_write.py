@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
 from isthmus.corpus.cells import unguard
-from isthmus.corpus.sheets import CHOICES_SHEET, Layout, _write_sheet
+from isthmus.corpus.sheets import CHOICES_SHEET, Layout
 from isthmus.corpus.write import check_table
 from isthmus.exceptions import DataError, UsageError
 
@@ -240,23 +240,6 @@ def test_mode_and_links_are_kept(tmp_path):
 def test_devices_are_written_to_not_replaced():
     write_rows("/dev/null", {"text": ["a"]})
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
-
-
-def test_columns_to_fill_in_are_coloured_and_long_texts_wrap():
-    """Colours on every column but those a person fills in."""
-    styles = {}
-
-    class Sheet:
-        def set_column(self, first, last, width, style):
-            styles[first] = style
-
-        def __getattr__(self, name):
-            return lambda *given: None
-
-    formats = {name: name for name in ("header", "text", "fill", "doubt")}
-    columns = {"id": ["1"], "answer": [""], "text": ["word " * 30]}
-    _write_sheet(Sheet(), columns, Layout(choices={"answer": ["a", "b"]}), formats, lambda *given: None)
-    assert styles == {0: None, 1: "fill", 2: "text"}
 
 
 def test_a_sheet_has_room_for_the_names_of_its_columns(monkeypatch):

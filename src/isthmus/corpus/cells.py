@@ -13,6 +13,7 @@ from typing import Any
 
 from isthmus.corpus.decode import mend_surrogates
 
+XLSX_EXACT = 2**53  # largest exact whole number of a spreadsheet, which stores all numbers as floats
 _MANY_DIGITS = 4_000  # digits of a whole number; Python refuses to print longer numbers
 
 
@@ -77,6 +78,23 @@ def as_text(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 3 * _MANY_DIGITS:
         return hex(value)
     return whole_text(str(value))
+
+
+def as_cell_text(value: Any) -> str | None:
+    """Return a value as the text of a cell in a format with types.
+
+    Parameters
+    ----------
+    value : object
+
+    Returns
+    -------
+    str or None
+        None for an empty cell; JSON for lists, objects and truth values.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    return json_text(value) if is_structure(value) or isinstance(value, bool) else as_text(value)
 
 
 def whole_text(text: str) -> str:

@@ -156,7 +156,17 @@ class Collection:
         -------
         Collection
         """
-        index = _row_numbers(rows, len(self))
+        import numpy as np  # only this function needs it: files are read, checked and written without numpy
+
+        if not isinstance(rows, slice):
+            rows = np.asarray(rows)
+            if rows.dtype == bool and len(rows) != len(self):
+                raise DataError(
+                    f"The mask has {len(rows)} values for {len(self)} documents; give one per document.",
+                    code="length-mismatch",
+                )
+            rows = rows if rows.dtype == bool else rows.astype(np.int64)
+        index = np.arange(len(self))[rows].tolist()
 
         def take(values: list) -> list:
             return [values[i] for i in index]
@@ -198,14 +208,31 @@ class Collection:
         list of dict
             ``check`` (name), ``count``, ``examples`` and ``message`` of each finding.
         """
-        repeats, torn = _repeated_texts(self)
-        single, similar = _odd_labels(self)
-        empty = [name for name, text in zip(self.ids, self.texts, strict=True) if not text.strip()]
+        # Row of the first document with each text; later rows repeat it. Empty documents have their own finding.
+        first: dict[str, int] = {}
+        empty, repeats = [], []
+        labels_of: dict[int, set] = defaultdict(set)
+        for i, (name, text, label) in enumerate(zip(self.ids, self.texts, self.labels, strict=True)):
+            if not text.strip():
+                empty.append(name)
+                continue
+            origin = first.setdefault(text, i)
+            if origin != i:
+                repeats.append(name)
+            if label is not None:
+                labels_of[origin].add(label)
+        torn = [self.ids[i] for i, labels in labels_of.items() if len(labels) > 1]
+        # Names that differ only by case or blanks probably denote one class.
+        sizes = Counter(label for label in self.labels if label is not None)
+        forms: dict[str, list[str]] = defaultdict(list)
+        for label in sizes:
+            forms["".join(str(label).split()).casefold()].append(label)
+        similar = [" / ".join(repr(name) for name in names) for names in forms.values() if len(names) > 1]
+        single = [label for label, size in sizes.items() if size == 1]
         twice = [name for name, size in Counter(self.ids).items() if size > 1]
-        filled = [text for text in self.texts if text.strip()]
-        distinct = [shorten(text) for text in dict.fromkeys(filled)]
-        few = distinct if len(filled) >= max(FEWEST, _EQUAL_DOCUMENTS * len(distinct)) else []
-        advice = f"in {len(filled):,} documents: the column may hold labels; name another with text=COLUMN."
+        filled = len(self) - len(empty)
+        few = list(map(shorten, first)) if filled >= max(FEWEST, _EQUAL_DOCUMENTS * len(first)) else []
+        advice = f"in {filled:,} documents: the column may hold labels; name another with text=COLUMN."
         long = [name for name, text in zip(self.ids, self.texts, strict=True) if len(text) > LONG_DOCUMENT]
         found = {
             "empty-texts": (empty, "document", "without text: kept, but a label for them is a guess from the rest."),
@@ -227,46 +254,3 @@ class Collection:
             for check, (examples, what, sentence) in found.items()
             if examples
         ]
-
-
-def _row_numbers(rows: Any, n: int) -> list[int]:
-    """Return row numbers for a mask, a slice or row numbers."""
-    import numpy as np  # only this function needs it: files are read, checked and written without numpy
-
-    if isinstance(rows, slice):
-        return list(range(n))[rows]
-    index = np.asarray(rows)
-    if index.dtype == bool and len(index) != n:
-        raise DataError(
-            f"The mask has {len(index)} values for {n} documents; give one per document.", code="length-mismatch"
-        )
-    return np.arange(n)[index if index.dtype == bool else index.astype(np.int64)].tolist()
-
-
-def _repeated_texts(docs: Collection) -> tuple[list[str], list[str]]:
-    """Return the ids of documents that repeat an earlier text, and of texts with more than one label."""
-    # Row of the first document with each text; later rows are repetitions of it.
-    first: dict[str, int] = {}
-    repeats: list[str] = []
-    labels_of: dict[int, set] = defaultdict(set)
-    for i, text in enumerate(docs.texts):
-        # Empty documents have their own finding.
-        if not text.strip():
-            continue
-        origin = first.setdefault(text, i)
-        if origin != i:
-            repeats.append(docs.ids[i])
-        if docs.labels[i] is not None:
-            labels_of[origin].add(docs.labels[i])
-    return repeats, [docs.ids[i] for i, labels in labels_of.items() if len(labels) > 1]
-
-
-def _odd_labels(docs: Collection) -> tuple[list[str], list[str]]:
-    """Return the labels of a single document, and groups of labels that differ only by case or blanks."""
-    sizes = Counter(label for label in docs.labels if label is not None)
-    forms: dict[str, list[str]] = defaultdict(list)
-    for label in sizes:
-        # The same form means that two names probably denote one class.
-        forms["".join(str(label).split()).casefold()].append(label)
-    similar = [" / ".join(repr(name) for name in names) for names in forms.values() if len(names) > 1]
-    return [label for label, size in sizes.items() if size == 1], similar

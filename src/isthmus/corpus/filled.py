@@ -69,8 +69,26 @@ def read_sample(
     filled = [i for i, cells in enumerate(zip(*columns.values(), strict=True)) if any(map(cell_content, cells))]
     columns = {name: [cells[i] for i in filled] for name, cells in columns.items()}
     rows = np.array([_row(cell, len(texts)) for cell in columns["document"]], dtype=np.int64)
-    _check_ids(rows, columns.get("id"), ids)
-    _check_texts(rows, columns.get("text"), texts)
+    # Spreadsheets change the id 007 to 7 and 7 to 7.0, so ids are also compared as numbers.
+    ids = ids if ids is not None and "id" in columns else []
+    for row, cell in zip(rows.tolist() if ids else [], map(cell_content, columns.get("id", [])), strict=False):
+        known, number = str(ids[row]).strip(), to_float(cell)
+        if cell and cell != known and (number is None or number != to_float(known)):
+            raise DataError(
+                f"Document {row + 1:,} has the id {cell[:40]!r} in the sample and {known[:40]!r} in the "
+                "labelling: the sample belongs to another one; if only the ids were changed, leave out their column.",
+                code="bad-check",
+            )
+    # Spreadsheets change characters and cut long cells, but no spreadsheet changes more than half of the texts.
+    seen = [" ".join(cell_content(cell).split()) for cell in columns.get("text", [])]
+    pairs = list(zip(rows.tolist(), seen, strict=False))
+    other = [row for row, text in pairs if text and text != " ".join(texts[row].split())]
+    if len(other) * 2 > len(pairs):
+        raise DataError(
+            f"{len(other):,} of {len(pairs):,} texts of the sample are not those of the labelling, first document "
+            f"{other[0] + 1:,}: the sample belongs to another one.",
+            code="bad-check",
+        )
     return rows, columns[label]
 
 
@@ -124,14 +142,12 @@ def find_new_classes(labels: Sequence, known: Sequence) -> dict[str, str]:
     >>> find_new_classes(["staff", "stafff", "parking", "room 3"], ["staff", "price", "room 2"])
     {'stafff': 'staff', 'parking': '', 'room 3': ''}
     """
-    names = [str(name) for name in dict.fromkeys(labels) if name not in set(known)]
-    return {name: _nearest_name(name, list(map(str, known))) for name in names}
-
-
-def _nearest_name(name: str, known: list[str]) -> str:
-    """Return the class with the most similar name; names with different numbers are different on purpose."""
-    same = [other for other in known if re.findall(r"\d+", other) == re.findall(r"\d+", name)]
-    return next(iter(get_close_matches(name, same, n=1, cutoff=0.8)), "")
+    found = {}
+    for name in map(str, (label for label in dict.fromkeys(labels) if label not in set(known))):
+        # Names with different numbers are different on purpose.
+        same = [other for other in map(str, known) if re.findall(r"\d+", other) == re.findall(r"\d+", name)]
+        found[name] = next(iter(get_close_matches(name, same, n=1, cutoff=0.8)), "")
+    return found
 
 
 def check_drawn(drawn: Sequence, truths: Sequence) -> None:
@@ -195,42 +211,6 @@ def _row(cell: Any, n_documents: int) -> int:
         )
     check_row(int(number) - 1, n_documents)
     return int(number) - 1
-
-
-def _check_ids(rows: np.ndarray, given: list | None, ids: Sequence[str] | None) -> None:
-    """Refuse ids that differ from those of the result."""
-    if given is None or ids is None:
-        return
-    for row, cell in zip(rows.tolist(), map(cell_content, given), strict=True):
-        if cell and not _same_id(cell, str(ids[row]).strip()):
-            raise DataError(
-                f"Document {row + 1:,} has the id {cell[:40]!r} in the sample and {str(ids[row])[:40]!r} in the "
-                "labelling: the sample belongs to another one; if only the ids were changed, leave out their column.",
-                code="bad-check",
-            )
-
-
-def _same_id(first: str, second: str) -> bool:
-    """Return whether two ids are equal, also after a spreadsheet has converted them to numbers."""
-    number = to_float(first)  # spreadsheets change 007 to 7 and 7 to 7.0
-    return first == second or (number is not None and number == to_float(second))
-
-
-def _check_texts(rows: np.ndarray, given: list | None, texts: Sequence[str]) -> None:
-    """Refuse a sample if most texts differ from the result.
-
-    Some texts may differ, because spreadsheets change characters and cut long cells.
-    """
-    cells = [" ".join(cell_content(cell).split()) for cell in given or []]
-    seen = list(zip(rows.tolist(), cells, strict=bool(given)))
-    other = [row for row, text in seen if text and text != " ".join(texts[row].split())]
-    # More than half of the texts differ: no spreadsheet causes this.
-    if len(other) * 2 > len(seen):
-        raise DataError(
-            f"{len(other):,} of {len(seen):,} texts of the sample are not those of the labelling, first document "
-            f"{other[0] + 1:,}: the sample belongs to another one.",
-            code="bad-check",
-        )
 
 
 def names_a_class(labels: Sequence, classes: Sequence) -> bool:

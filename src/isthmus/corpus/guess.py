@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -182,10 +182,9 @@ def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_
         Empty if no column looks like labels.
     """
     found: list[str | None] = []
-    if want_labels == SOME:
-        unfilled = {key: cells for key, cells in columns.items() if None in label_cells(cells)}
-        for _ in range(_OTHERS):
-            found.append(guess_label(unfilled, [*taken, *found]))
+    unfilled = {key: cells for key, cells in columns.items() if want_labels == SOME and None in label_cells(cells)}
+    for _ in range(_OTHERS):
+        found.append(guess_label(unfilled, [*taken, *found]))
     found.append(guess_label(columns, taken, by_cells=bool(want_labels) and not any(found)))
     return [name for name in dict.fromkeys(found) if name is not None]
 
@@ -253,19 +252,15 @@ def guess_id(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -> s
     named = next((key for want in ID_NAMES for key in free if key.casefold().strip() == want), None)
     if named is not None:
         return named
-    alike = [key for key in free if _names_id(_WORDS.findall(key.casefold()))]
-    return next((key for key in alike if _all_different(columns[key])), None)
-
-
-def _names_id(words: list[str]) -> bool:
-    """Return whether a column name describes an id: "ticket" and "customer no" do, "customer comment" does not."""
-    return bool(ID_WORDS & set(words)) and words[-1] not in _TEXT_WORDS
-
-
-def _all_different(cells: list) -> bool:
-    """Return whether all cells are filled, short and different from each other."""
-    seen = [str(cell) if cell is not None else "" for cell in cells]
-    return len(seen) > 1 and all(0 < len(cell.strip()) <= 80 for cell in seen) and len(set(seen)) == len(seen)
+    for key in free:
+        words = _WORDS.findall(key.casefold())
+        # "ticket" and "customer no" name an id, "customer comment" does not.
+        if ID_WORDS.isdisjoint(words) or words[-1] in _TEXT_WORDS:
+            continue
+        seen = ["" if cell is None else str(cell) for cell in columns[key]]
+        if len(seen) > 1 and len(set(seen)) == len(seen) and all(0 < len(cell.strip()) <= 80 for cell in seen):
+            return key
+    return None
 
 
 @dataclass(frozen=True)
@@ -311,9 +306,9 @@ def guess_roles(
         guesses = guess_texts(columns, taken)
         if guesses:
             text = guesses[:1]
-            others = f"; {list_columns(map(repr, guesses[1:]))} also looks like text" if guesses[1:] else ""
-            several = ". Name several with text=COLUMN,COLUMN" if others else ""
-            notes.append(f"{name}: {shorten(text[0])!r} is taken as the text{others}{several}.")
+            more = f"; {list_columns(map(repr, guesses[1:]))} also looks like text" if guesses[1:] else ""
+            several = ". Name several with text=COLUMN,COLUMN" if more else ""
+            notes.append(f"{name}: {shorten(text[0])!r} is taken as the text{more}{several}.")
     taken = [*text, id]
     if want_labels is not False and label is None:
         found = guess_labels(columns, [*taken, guess_id(columns, taken)], want_labels)
@@ -362,11 +357,10 @@ def resolve_columns(
         One column is named both as text and as label.
     """
     id = find_column(id, columns, name, "id") if id else None
-    texts = _named_texts(text, columns, name)
-    if label and want_labels is not False:
-        label = find_column(label, columns, name, "label")
-    else:
-        label = None
+    if isinstance(text, str):
+        text = [text] if text in columns else [part.strip() for part in text.split(",") if part.strip()]
+    texts = [find_column(part, columns, name, "text") for part in text or ()]
+    label = find_column(label, columns, name, "label") if label and want_labels is not False else None
     if label is not None and label in texts:
         raise UsageError(
             f"{label!r} is named both as the text and as the label; a label cannot be learned from itself."
@@ -383,15 +377,6 @@ def resolve_columns(
             code="no-label-column",
         )
     return roles
-
-
-def _named_texts(text: str | Sequence[str] | None, columns: Mapping[str, list], name: str) -> list[str]:
-    """Return the text columns that the user named."""
-    if text is None:
-        return []
-    if isinstance(text, str):
-        text = [text] if text in columns else [part.strip() for part in text.split(",") if part.strip()]
-    return [find_column(part, columns, name, "text") for part in text]
 
 
 def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
@@ -566,7 +551,7 @@ def label_kind(labels: Any) -> LabelKind:
             "order; a check also counts the steps between label and truth."
         )
         return LabelKind("grades", message, order)
-    if _share(names, _DATE.fullmatch) >= _MOSTLY:
+    if sum(bool(_DATE.fullmatch(name)) for name in names) >= _MOSTLY * len(names):
         return _refuse("dates", f"{len(sizes):,} dates such as {names[0]!r}", "name the column of the classes")
     several = _several(sizes)
     if several:
@@ -576,13 +561,9 @@ def label_kind(labels: Any) -> LabelKind:
             f"several labels in one cell ({cell!r}): {len(sizes):,} combinations of {n_parts:,} labels",
             "split them into one row per label or keep the first",
         )
-    return _odd_values(names, sizes)
-
-
-def _odd_values(names: list[str], sizes: Counter) -> LabelKind:
-    """Return whether the labels are measurements, free text or ids instead of classes."""
     per_value = len(names) / len(sizes)
-    if _share(names, lambda name: to_float(name) is not None) >= _MOSTLY and per_value < 5 and len(sizes) > MOST_GRADES:
+    numbers = sum(to_float(name) is not None for name in names)
+    if numbers >= _MOSTLY * len(names) and per_value < 5 and len(sizes) > MOST_GRADES:
         sentence = f"{len(sizes):,} different numbers such as {names[0]!r}"
         return _refuse("measurements", sentence, "put them into a few ranges")
     if per_value >= 2:
@@ -684,21 +665,19 @@ def _refuse(kind: str, what: str, remedy: str) -> LabelKind:
 def _several(sizes: Counter) -> tuple[str, int] | None:
     """Return a cell with several labels and the number of labels; None if cells contain one label each."""
     for separator in _SEPARATORS:
-        cells = {name: _parts(name, separator) for name in sizes if separator in name}
-        cells = {name: parts for name, parts in cells.items() if len(parts) > 1}
-        share = sum(sizes[name] for name in cells) / sum(sizes.values())
-        if len(cells) < 2 or share < _SEVERAL:
-            continue
-        places: dict[str, set] = {}
-        holders: Counter = Counter()
         # Single labels count too: the cell "['a']" has the same label as "['a', 'b']".
-        for parts in (_parts(name, separator) for name in sizes):
+        parts_of = {name: _parts(name, separator) for name in sizes}
+        cells = [name for name, parts in parts_of.items() if len(parts) > 1]
+        if len(cells) < 2 or sum(sizes[name] for name in cells) < _SEVERAL * sizes.total():
+            continue
+        # A part is a label of its own if it occurs in several cells, or in a path at several places.
+        places: dict[str, list] = defaultdict(list)
+        for parts in parts_of.values():
             for place, part in enumerate(parts):
-                places.setdefault(part, set()).add(place if len(parts) > 1 else "alone")
-                holders[part] += 1
-        free = [len(places[part]) > 1 if separator in _PATHS else holders[part] > 1 for part in places]
-        if sum(free) >= len(free) / 2:
-            return next(iter(cells)), len(places)
+                places[part].append(place if len(parts) > 1 else "only")
+        free = sum(len(set(found) if separator in _PATHS else found) > 1 for found in places.values())
+        if 2 * free >= len(places):
+            return cells[0], len(places)
     return None
 
 
@@ -706,11 +685,6 @@ def _parts(name: str, separator: str) -> list[str]:
     """Return the labels in a cell, without brackets and quotes."""
     bare = name.strip("[]{}()")
     return [part.strip(" '\"") for part in bare.split(separator) if part.strip(" '\"")]
-
-
-def _share(names: list[str], test: Any) -> float:
-    """Return the share of names that pass a test."""
-    return sum(bool(test(name)) for name in names) / len(names)
 
 
 def _whole(value: Any) -> int | None:

@@ -7,7 +7,6 @@ import sys
 import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
@@ -116,9 +115,8 @@ def read_collection(
         name = shown_name(place.name or str(place))
         if place.is_dir():
             return _read_folder(place, want_labels=want_labels)
-        _check_there(place)
-        kind = format or kind_of(place)
         data = _read_bytes(place)
+        kind = format or kind_of(place, data)
     # The hash covers the bytes before unpacking, so that users can compare it with their file.
     digest = hashlib.sha256(data).hexdigest()
 
@@ -172,7 +170,13 @@ def read_whole(
     DataError
         The table cannot be read.
     """
-    data = _unzip(data, name)
+    if data.startswith(b"\x1f\x8b"):
+        try:
+            data = gunzip(data, name)
+        except (OSError, EOFError, zlib.error) as error:
+            raise DataError(
+                f"{name} cannot be unpacked as gzip ({error}); the file may be cut short.", code="unreadable-file"
+            ) from None
     kind = kind or sniff_format(data)
     if not data.strip():
         raise empty_table(name)
@@ -198,7 +202,10 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
             columns = to_columns(head.columns, rows)
             notes += [f"{name}: {note}" for note in head.notes]
             return Rows(head.columns, columns, guarded=True, encoding=encoding, notes=notes)
-        records = _read_records(text, name, kind)
+        if kind == "fasttext":
+            records = read_fasttext(text)
+        else:
+            records = read_json(text, name) if kind == "json" else read_lines(text)
     except BadRow as error:
         raise error.refusal(name) from None
     if not records:
@@ -212,12 +219,6 @@ def _read_text(data: bytes, name: str, kind: str) -> Rows:
     # Records may lack some keys; their cells are None.
     columns = {key: [record.get(key) for record in records] for key in names}
     return Rows(names, columns, encoding=encoding, notes=notes, tool=tool)
-
-
-def _read_records(text: str, name: str, kind: str) -> list[dict]:
-    if kind == "fasttext":
-        return read_fasttext(text)
-    return read_json(text, name) if kind == "json" else read_lines(text)
 
 
 def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None = None) -> dict[str, list]:
@@ -246,8 +247,8 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
         The file cannot be read.
     """
     place, named = split_sheet(path)
-    _check_there(place)
-    return read_columns(_read_bytes(place), shown_name(place.name), kind_of(place), named, sheet=sheet, filled=filled)
+    data = _read_bytes(place)
+    return read_columns(data, shown_name(place.name), kind_of(place, data), named, sheet=sheet, filled=filled)
 
 
 def read_columns(
@@ -287,17 +288,17 @@ def read_columns(
     return columns
 
 
-def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = None) -> str:
+def kind_of(path: str | Path, data: bytes, ending: str | None = None) -> str:
     """Return the name of a file's format.
 
     Parameters
     ----------
     path : str or Path
         File.
+    data : bytes
+        Content of the file.
     ending : str, optional
         Ending to use instead of the file's.
-    data : bytes, optional
-        Content, if it is not in the file ``path``.
 
     Returns
     -------
@@ -309,54 +310,32 @@ def kind_of(path: str | Path, ending: str | None = None, data: bytes | None = No
         No format has this ending.
     """
     format = format_of(path if ending is None else f"file{ending}")
-    if format is None:
-        ending = table_ending(path)
-        # Text files are folders' documents, except files in fastText's format.
-        begins = _begins_with(path, FASTTEXT) if data is None else data.startswith(FASTTEXT)
-        if ending == ".txt" and begins:
-            return "fasttext"
-        given = f"ends in {ending!r}" if ending else "has no ending"
-        raise DataError(
-            f"{Path(path).name} {given}; files that end in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .ft "
-            "(fastText's lines) can be read, also with .gz, or a folder of text files.",
-            code="unknown-format",
-        )
-    return format.name
-
-
-def _begins_with(path: str | Path, mark: bytes) -> bool:
-    """Return whether a file begins with some bytes; False if it cannot be read."""
-    with suppress(OSError), open(path, "rb") as file:
-        return file.read(len(mark)) == mark
-    return False
-
-
-def _check_there(path: Path) -> None:
-    """Refuse a file that does not exist."""
-    if not path.exists():
-        # A missing folder is a more useful message than a missing file.
-        near = "" if path.parent.exists() else f" The folder {str(path.parent)!r} does not exist."
-        raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file")
+    if format is not None:
+        return format.name
+    ending = table_ending(path)
+    # Text files are documents of a folder, except files in fastText's format.
+    if ending == ".txt" and data.startswith(FASTTEXT):
+        return "fasttext"
+    given = f"ends in {ending!r}" if ending else "has no ending"
+    raise DataError(
+        f"{Path(path).name} {given}; files that end in .csv, .tsv, .jsonl, .json, .parquet, .xlsx or .ft "
+        "(fastText's lines) can be read, also with .gz, or a folder of text files.",
+        code="unknown-format",
+    )
 
 
 def _read_bytes(path: Path) -> bytes:
+    """Return the content of a file, or raise an error that names the reason."""
     try:
         return path.read_bytes()
     except OSError as error:
-        raise DataError(
-            f"{str(path)!r} cannot be read ({error.strerror}); check that you may read it.", code="unreadable-file"
-        ) from None
-
-
-def _unzip(data: bytes, name: str) -> bytes:
-    if not data.startswith(b"\x1f\x8b"):
-        return data
-    try:
-        return gunzip(data, name)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(
-            f"{name} cannot be unpacked as gzip ({error}); the file may be cut short.", code="unreadable-file"
-        ) from None
+        if path.exists():
+            raise DataError(
+                f"{str(path)!r} cannot be read ({error.strerror}); check that you may read it.", code="unreadable-file"
+            ) from None
+        # A missing folder is a more useful message than a missing file.
+        near = "" if path.parent.exists() else f" The folder {str(path.parent)!r} does not exist."
+        raise DataError(f"There is no file {str(path)!r}; check the name.{near}", code="missing-file") from None
 
 
 def to_collection(
@@ -432,23 +411,19 @@ def to_collection(
 def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
     """Read a folder with one document per file; the first sub-folder in the path of a file is its label."""
     files = list_files(folder)
+    name = shown_name(folder.name)
     # A folder of tables is probably a mistake: the user meant one of the tables.
     tables = [path for path in files if path.parent == folder and path.name != MANIFEST and format_of(path)]
-    if tables or not files:
-        raise _not_a_file(folder, tables)
     ids, texts, labels = [], [], []
     encodings: Counter = Counter()
     skipped: list[str] = []
     digest = hashlib.sha256()
-    for done, path in enumerate(files):
+    for done, path in enumerate(() if tables else files, 1):
         place = path.relative_to(folder)
+        data = _read_bytes(path)
         try:
-            data = _read_bytes(path)
             text, encoding, _ = decode(data, str(place))
-        except DataError as error:
-            # Folders often contain images and other binary files; they are skipped with a note.
-            if error.code not in ("nul-bytes", "bad-encoding"):
-                raise
+        except DataError:  # folders often contain images and other binary files
             skipped.append(str(place))
             continue
         # Paths are part of the hash, because they determine ids and labels.
@@ -458,9 +433,14 @@ def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
         # Files outside sub-folders have no label.
         labels.append(mend_surrogates(place.parts[0]) if len(place.parts) > 1 else None)
         encodings[encoding] += 1
-        progress("reading", done + 1, len(files))
+        progress("reading", done, len(files))
     if not texts:
-        raise _not_a_file(folder, [])
+        hint = "name a file, or a folder of text files with one sub-folder per label"
+        if tables:
+            hint = f"name one of the files in it, for example {str(tables[0])!r}"
+        raise DataError(
+            f"{str(folder)!r} is a folder, and no text files can be read from it; {hint}.", code="not-a-file"
+        )
     if want_labels and not any(labels):
         raise DataError(
             f"The folder {folder.name!r} holds {plural(len(texts), 'text file')} and no sub-folders; put the files of "
@@ -469,33 +449,13 @@ def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
         )
     if want_labels is False:
         labels = [None] * len(texts)
-    name = shown_name(folder.name)
-    return Collection(
-        ids=ids,
-        texts=texts,
-        labels=labels,
-        name=name,
-        notes=_folder_notes(name, texts, labels, encodings, skipped),
-        encoding=encodings.most_common(1)[0][0],
-        sha256=digest.hexdigest(),
-    )
-
-
-def _folder_notes(name: str, texts: list, labels: list, encodings: Counter, skipped: list[str]) -> list[str]:
     notes = []
     if any(labels):
         notes.append(f"{name}: the names of its {len(set(labels) - {None})} sub-folders are taken as the labels.")
-    other = [encoding for encoding in encodings if encoding not in ("utf-8", "utf-8-sig")]
+    other = {encoding: count for encoding, count in encodings.items() if encoding not in ("utf-8", "utf-8-sig")}
     if other:
-        count = sum(encodings[encoding] for encoding in other)
-        notes.append(f"{name}: {count} of {len(texts)} files were read as {', '.join(other)}.")
+        notes.append(f"{name}: {sum(other.values())} of {len(texts)} files were read as {', '.join(other)}.")
     if skipped:
         notes.append(f"{name}: {plural(len(skipped), 'file')} that hold no text left out, first {skipped[0]!r}.")
-    return notes
-
-
-def _not_a_file(folder: Path, tables: list[Path]) -> DataError:
-    hint = "name a file, or a folder of text files with one sub-folder per label"
-    if tables:
-        hint = f"name one of the files in it, for example {str(tables[0])!r}"
-    return DataError(f"{str(folder)!r} is a folder, and no text files can be read from it; {hint}.", code="not-a-file")
+    encoding = encodings.most_common(1)[0][0]
+    return Collection(ids, texts, labels, name=name, notes=notes, encoding=encoding, sha256=digest.hexdigest())

@@ -14,8 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import decode, mend_surrogates, shown_name
 from isthmus.corpus.exchange import find_tool, flatten
@@ -189,7 +187,16 @@ def open_shard(path: str) -> Shard:
         data = data[: end + 1]
     if not data.strip():
         raise DataError(f"{name} holds no rows; at least one document is expected.", code="empty-file")
-    encoding, text = _decode_head(data, name)
+    try:
+        text, encoding, _ = decode(data, name)
+    except DataError:
+        # Damage in the first bytes makes single rows bad, not the whole file.
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            raise
+        text, encoding = data.decode("utf-8", "surrogateescape"), "utf-8"
+    if encoding.startswith(("utf-16", "utf-32")):
+        raise DataError(f"{name} is {encoding.upper()}, which cannot be cut; save it as UTF-8.", code="bad-encoding")
+    text, encoding = text.removeprefix("\ufeff"), encoding.removesuffix("-sig")
     mark = 3 if data.startswith(b"\xef\xbb\xbf") else 0
     if format.name == "jsonl":
         records = []
@@ -216,20 +223,6 @@ def open_shard(path: str) -> Shard:
 
 def _open_bytes(path: str) -> Any:
     return gzip.open(path, "rb") if is_packed(path) else open(path, "rb")
-
-
-def _decode_head(head: bytes, name: str) -> tuple[str, str]:
-    """Return the encoding and the text of the first bytes; damaged bytes become surrogates."""
-    try:
-        text, encoding, _ = decode(head, name)
-    except DataError as error:
-        # Damage in the first bytes makes single rows bad, not the whole file.
-        if error.code not in ("bad-encoding", "nul-bytes") or head.startswith((b"\xff\xfe", b"\xfe\xff")):
-            raise
-        return "utf-8", head.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
-    if encoding.startswith(("utf-16", "utf-32")):
-        raise DataError(f"{name} is {encoding.upper()}, which cannot be cut; save it as UTF-8.", code="bad-encoding")
-    return ("utf-8" if encoding in ("utf-8-sig", "ascii") else encoding), text.removeprefix("\ufeff")
 
 
 def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | None = None) -> list[Block]:
@@ -271,27 +264,19 @@ def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | No
 
 def _cut_text(shard: Shard, rows: int, unpacked: str | None, limit: int) -> Iterator[Block]:
     """Yield the blocks of a text file."""
-    # Of the current block: first byte, records before it, its records so far, and the end of the last of these.
-    start, first, waiting, known = shard.start, 0, 0, shard.start
-    for ends in _record_ends(shard, unpacked, limit):
-        at = 0
-        while at < len(ends):
-            # Very long records end a block early, so that it fits in memory.
-            near = int(np.searchsorted(ends, start + MOST_BYTES))
-            cut = min(at + rows - waiting - 1, max(near, at))
-            if cut >= len(ends):
-                waiting += len(ends) - at
-                known = int(ends[-1])
-                break
-            count = waiting + cut - at + 1
-            yield Block(shard, start, int(ends[cut]), count, first, unpacked=unpacked)
-            start = known = int(ends[cut])
-            first, waiting, at = first + count, 0, cut + 1
-    if waiting:
-        yield Block(shard, start, known, waiting, first, unpacked=unpacked)
+    start = end = shard.start
+    first = count = 0
+    for end in itertools.chain.from_iterable(_record_ends(shard, unpacked, limit)):
+        count += 1
+        # Very long records end a block early, so that it fits in memory.
+        if count == rows or end - start >= MOST_BYTES:
+            yield Block(shard, start, end, count, first, unpacked=unpacked)
+            start, first, count = end, first + count, 0
+    if count:
+        yield Block(shard, start, end, count, first, unpacked=unpacked)
 
 
-def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.ndarray]:
+def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[list[int]]:
     """Yield the ends of all records in the unpacked content, chunk by chunk.
 
     A last record without a line feed also ends.
@@ -309,13 +294,12 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[np.
                 keep(chunk)
             skipped = max(0, shard.start - offset)
             ends, state = scan(chunk[skipped:] if skipped else chunk, shard.separator, state)
-            ends = ends + (offset + skipped)
+            found = (ends + (offset + skipped)).tolist()
             offset += len(chunk)
-            if len(ends):
-                last = int(ends[-1])
-                yield ends
+            last = found[-1] if found else last
+            yield found
     if offset > last:
-        yield np.array([offset])
+        yield [offset]
 
 
 @contextmanager
@@ -372,7 +356,12 @@ def read_block(block: Block) -> Rows:
             frame = polars.scan_parquet(shard.path).slice(block.start, block.stop - block.start).collect()
             return Rows(shard.columns, {column.name: column.to_list() for column in frame})
     with _reading(shard.name):
-        data = _bytes_of(block)
+        has_copy = block.unpacked is not None and os.path.exists(block.unpacked)
+        with open(str(block.unpacked), "rb") if has_copy else _open_bytes(shard.path) as file:
+            file.seek(block.start)
+            data = file.read(block.stop - block.start)
+        if len(data) < block.stop - block.start:
+            raise EOFError("it is shorter than it was when the run began")
     bad: list[dict] = []
     try:
         rows = _read_text(shard, data)
@@ -399,19 +388,8 @@ def _read_text(shard: Shard, data: bytes) -> list:
     return read_rows(io.StringIO(text, newline=""), shard.delimiter, len(shard.columns), quotes=shard.quotes)
 
 
-def _bytes_of(block: Block) -> bytes:
-    """Return the bytes of a block."""
-    kept = block.unpacked is not None and os.path.exists(block.unpacked)
-    with open(block.unpacked, "rb") if kept else _open_bytes(block.shard.path) as file:  # type: ignore[arg-type]
-        file.seek(block.start)
-        data = file.read(block.stop - block.start)
-    if len(data) < block.stop - block.start:
-        raise EOFError("it is shorter than it was when the run began")
-    return data
-
-
 def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list:
-    """Return the good rows of a block, and append the bad rows to ``bad``."""
+    """Return the good rows of a block, and append the bad rows with their numbers in the file to ``bad``."""
     rows: list[list[str]] = []
     waiting = _cut_records(data, block.shard)[::-1]
     number = block.first
@@ -424,9 +402,11 @@ def _read_one_by_one(block: Block, data: bytes, bad: list[dict]) -> list:
         try:
             rows += _read_text(block.shard, record)
         except BadRow as error:
-            swallowed = rest.strip() and block.shard.separator
             # An unclosed quotation mark includes the following lines in its cell: only the first line is bad.
-            bad.append(_bad_row(block, number, "a quotation mark is not closed" if swallowed else error.why, line))
+            swallowed = bool(rest.strip()) and block.shard.separator is not None
+            why = "a quotation mark is not closed" if swallowed else error.why
+            shown = line.decode("utf-8", "backslashreplace").rstrip("\r\n")[:_SHOWN]
+            bad.append({"file": block.shard.path, "row": number, "reason": why, "content": shown})
             waiting += _cut_records(rest, block.shard)[::-1] if swallowed else []
     return rows
 
@@ -437,12 +417,6 @@ def _cut_records(data: bytes, shard: Shard) -> list[bytes]:
 
     ends = [*scan(data, shard.separator, START)[0].tolist(), len(data)]
     return [data[a:b] for a, b in zip([0, *ends], ends, strict=False) if b > a]
-
-
-def _bad_row(block: Block, number: int, why: str, content: bytes) -> dict:
-    """Describe a bad row; ``number`` counts the rows of the file from 1."""
-    shown = content.decode("utf-8", "backslashreplace").rstrip("\r\n")[:_SHOWN]
-    return {"file": block.shard.path, "row": number, "reason": why, "content": shown}
 
 
 @contextmanager

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from isthmus.corpus.cells import as_text, plain
+from isthmus.corpus.cells import XLSX_EXACT, as_cell_text, as_text, plain, whole_text
 
 CHOICES_SHEET = "isthmus_choices"  # hidden sheet with the entries of the drop-down lists
 REVIEW_SHEET = "review"  # sheet for documents that a person should read
@@ -26,9 +26,7 @@ class Layout:
     title: str = "table"  # name of the first sheet
 
 
-def write_sheets(
-    book: Any, columns: Mapping[str, list], layout: Layout, write_cell: Callable[[Any, int, int, Any], None]
-) -> None:
+def write_sheets(book: Any, columns: Mapping[str, list], layout: Layout) -> None:
     """Fill a workbook of xlsxwriter.
 
     Parameters
@@ -39,8 +37,6 @@ def write_sheets(
         Cells of the first sheet.
     layout : Layout
         Extras of the workbook.
-    write_cell : callable
-        ``write_cell(sheet, row, column, value)`` writes one cell.
     """
     formats = {
         "header": book.add_format({"bold": True, "bottom": 1, "valign": "top"}),
@@ -48,9 +44,9 @@ def write_sheets(
         "fill": book.add_format({"bg_color": "#FFF7D6", "valign": "top"}),
         "doubt": book.add_format({"bg_color": "#FCE4D6"}),
     }
-    _write_sheet(book.add_worksheet(layout.title), columns, layout, formats, write_cell)
+    _write_sheet(book.add_worksheet(layout.title), columns, layout, formats)
     if layout.review:
-        _write_sheet(book.add_worksheet(REVIEW_SHEET), layout.review, layout, formats, write_cell)
+        _write_sheet(book.add_worksheet(REVIEW_SHEET), layout.review, layout, formats)
     if layout.choices:
         lists = book.add_worksheet(CHOICES_SHEET)
         lists.hide()
@@ -59,62 +55,43 @@ def write_sheets(
                 lists.write_string(i, j, str(value))
 
 
-def _write_sheet(
-    sheet: Any,
-    columns: Mapping[str, list],
-    layout: Layout,
-    formats: Mapping[str, Any],
-    write_cell: Callable[[Any, int, int, Any], None],
-) -> None:
-    """Write a sheet with its header, widths and filters."""
+def _write_sheet(sheet: Any, columns: Mapping[str, list], layout: Layout, formats: Mapping[str, Any]) -> None:
+    """Write a sheet with its header, widths, filters, drop-down lists and colours."""
     n_rows = len(next(iter(columns.values()), []))
     for j, (name, values) in enumerate(columns.items()):
         sheet.write_string(0, j, str(name), formats["header"])
-        width = _width(name, values)
+        longest = max((len(as_text(plain(value))) for value in values[:_MEASURED] if value is not None), default=0)
+        width = min(_WIDEST, max(_NARROWEST, len(str(name)) + 3, longest + 1))
         style = formats["fill"] if name in layout.choices else formats["text"] if width == _WIDEST else None
         sheet.set_column(j, j, width, style)
-        for i, value in enumerate(typed_cells(values), 1):
-            if value is not None:
-                write_cell(sheet, i, j, value)
+        for i, value in enumerate(map(plain, typed_cells(values)), 1):
+            if isinstance(value, bool):
+                sheet.write_boolean(i, j, value)
+            elif isinstance(value, float) or (isinstance(value, int) and abs(value) <= XLSX_EXACT):
+                sheet.write_number(i, j, value)
+            elif value is not None:  # sheet.write() would turn a text that begins with "=" into a formula
+                sheet.write_string(i, j, whole_text(as_cell_text(value) or ""))
+        if not n_rows:
+            continue
+        if layout.choices.get(name):
+            letter = chr(ord("A") + list(layout.choices).index(name))
+            rule = {
+                "validate": "list",
+                "source": f"={CHOICES_SHEET}!${letter}$2:${letter}${len(layout.choices[name]) + 1}",
+                "error_type": "warning",
+                "error_title": "A new class?",
+                "error_message": "This is not one of the classes. Keep it to make a new one.",
+            }
+            sheet.data_validation(1, j, n_rows, j, rule)
+        if name == "confidence":
+            scale = {"type": "2_color_scale", "min_color": "#F8CBAD", "max_color": "#FFFFFF"}
+            sheet.conditional_format(1, j, n_rows, j, scale)
+        elif name == "needs_review":
+            rule = {"type": "cell", "criteria": "==", "value": "TRUE", "format": formats["doubt"]}
+            sheet.conditional_format(1, j, n_rows, j, rule)
     sheet.freeze_panes(1, 0)
     if n_rows and columns:
         sheet.autofilter(0, 0, n_rows, len(columns) - 1)
-        _decorate(sheet, list(columns), n_rows, layout, formats)
-
-
-def _decorate(sheet: Any, names: list[str], n_rows: int, layout: Layout, formats: Mapping[str, Any]) -> None:
-    """Add drop-down lists, and colours for uncertain documents."""
-    for place, (name, entries) in enumerate(layout.choices.items()):
-        if name in names and entries:
-            column = names.index(name)
-            source = f"={CHOICES_SHEET}!${chr(65 + place)}$2:${chr(65 + place)}${len(entries) + 1}"
-            sheet.data_validation(
-                1,
-                column,
-                n_rows,
-                column,
-                {
-                    "validate": "list",
-                    "source": source,
-                    "error_type": "warning",
-                    "error_title": "A new class?",
-                    "error_message": "This is not one of the classes. Keep it to make a new one.",
-                },
-            )
-    if "confidence" in names:
-        column = names.index("confidence")
-        scale = {"type": "2_color_scale", "min_color": "#F8CBAD", "max_color": "#FFFFFF"}
-        sheet.conditional_format(1, column, n_rows, column, scale)
-    if "needs_review" in names:
-        column = names.index("needs_review")
-        rule = {"type": "cell", "criteria": "==", "value": "TRUE", "format": formats["doubt"]}
-        sheet.conditional_format(1, column, n_rows, column, rule)
-
-
-def _width(name: str, values: list) -> int:
-    """Return the width of a column in characters."""
-    longest = max((len(as_text(plain(value))) for value in values[:_MEASURED] if value is not None), default=0)
-    return min(_WIDEST, max(_NARROWEST, len(str(name)) + 3, longest + 1))
 
 
 def typed_cells(values: list) -> list:
@@ -138,10 +115,6 @@ def typed_cells(values: list) -> list:
     texts = [value for value in values if isinstance(value, str) and value]
     if not texts or not all(_NUMBER.fullmatch(text) for text in texts):
         return values
-    return [_number(value) if isinstance(value, str) else value for value in values]
-
-
-def _number(text: str) -> int | float | None:
-    if not text:
-        return None
-    return float(text) if "." in text else int(text)
+    texts = [str(value) if isinstance(value, str) else "" for value in values]
+    numbers = [(float(text) if "." in text else int(text)) if text else None for text in texts]
+    return [number if isinstance(value, str) else value for value, number in zip(values, numbers, strict=True)]

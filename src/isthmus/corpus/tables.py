@@ -237,6 +237,7 @@ def read_csv(text: str, name: str, kind: str, *, cut: bool = False) -> tuple[Hea
         if bad is None or not bad.quotes or delimiter != "\t" or (cut and bad.why == _OPEN):
             break
     if head is None:
+        assert bad is not None  # only a bad row prevents the header
         raise bad.refusal(name)
     return head, rows, bad
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from isthmus.corpus.cells import cell_text, to_float
+from isthmus.corpus.cells import cell_content, to_float
 from isthmus.corpus.decode import shown_name
 from isthmus.corpus.read import read_table
 from isthmus.exceptions import DataError
@@ -51,69 +51,50 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
     labels = _column(table, _LABEL_NAMES, name)
     weights = _column(table, _WEIGHT_NAMES, name, needed=False)
     read: dict[str, dict[str, float]] = {}
-    first_line: dict[str, int] = {}
-    for row, (word, label) in enumerate(zip(words, labels, strict=True)):
-        word = cell_text(word).strip()
-        label = cell_text(label).strip()
+    first_row: dict[str, int] = {}  # messages about contradictions name both rows
+    for row, (word, label) in enumerate(zip(map(cell_content, words), map(cell_content, labels), strict=True), 1):
         # Lists of candidate words have empty labels until a person fills them in.
         if not label and (blanks or not word):
             continue
         if not word or not label:
             lacks = "label" if word else "word"
-            raise DataError(f"Row {row + 1} of {name} has no {lacks}; give both.", code="bad-word-labels")
-        weight = _weight(weights[row] if weights is not None else None, row, name)
-        given = read.setdefault(word, {})
-        # Messages about contradictions name both rows.
-        first_line.setdefault(word, row + 1)
-        if label in given and given[label] != weight:
-            raise _contradiction(
-                word, f"{given[label]:g} and {weight:g} for {label!r}", first_line[word], row + 1, name
+            raise DataError(f"Row {row} of {name} has no {lacks}; give both.", code="bad-word-labels")
+        cell = cell_content(weights[row - 1]) if weights is not None else ""
+        # Many languages write decimals with a comma.
+        weight = to_float(cell.replace(",", ".") or 1)
+        if weight is None or not math.isfinite(weight) or weight == 0:
+            raise DataError(
+                f"Row {row} of {name} has the weight {cell!r}; a number other than 0 is expected, negative if the word "
+                "counts against the label.",
+                code="bad-word-labels",
             )
-        given[label] = weight
+        given = read.setdefault(word, {})
+        first_row.setdefault(word, row)
+        earlier = given.setdefault(label, weight)
         # A weight of 1 means that the word proves the class, which cannot hold for two classes.
         full = [other for other, value in given.items() if value >= 1]
-        if len(full) > 1:
-            raise _contradiction(word, " and ".join(map(repr, full)), first_line[word], row + 1, name)
+        if earlier != weight or len(full) > 1:
+            two = f"{earlier:g} and {weight:g} for {label!r}" if earlier != weight else " and ".join(map(repr, full))
+            raise DataError(
+                f"Rows {first_row[word]} and {row} of {name} contradict each other: the word {word!r} has {two}; keep "
+                "one, or give both a weight below 1.",
+                code="bad-word-labels",
+            )
     if not read:
         raise DataError(f"{name} holds no labelled word; give at least one row.", code="empty-file")
     return read
 
 
 def _column(columns: dict[str, list], names: tuple[str, ...], file: str, *, needed: bool = True) -> Any:
-    """Return the cells of the column with one of some names."""
-    for column in columns:
-        if column.strip().casefold() in names:
-            return columns[column]
-    if not needed:
-        return None
-    raise DataError(
-        f"{file} has the columns {', '.join(columns)}; a column called {names[0]!r} is expected.", code="unknown-column"
-    )
-
-
-def _weight(cell: Any, row: int, name: str) -> float:
-    """Return the weight in a cell; 1 if the cell is empty."""
-    text = cell_text(cell).strip()
-    if not text:
-        return 1.0
-    # Many languages write decimals with a comma.
-    weight = to_float(text.replace(",", "."))
-    if weight is None or not math.isfinite(weight) or weight == 0:
+    """Return the cells of the column with one of some names; earlier names have priority."""
+    known = {column.strip().casefold(): cells for column, cells in columns.items()}
+    found = next((known[name] for name in names if name in known), None)
+    if found is None and needed:
         raise DataError(
-            f"Row {row + 1} of {name} has the weight {cell!r}; a number other than 0 is expected, negative if the word "
-            "counts against the label.",
-            code="bad-word-labels",
+            f"{file} has the columns {', '.join(columns)}; a column called {names[0]!r} is expected.",
+            code="unknown-column",
         )
-    return weight
-
-
-def _contradiction(word: str, what: str, first: int, second: int, name: str) -> DataError:
-    """Return the error for two rows that contradict each other."""
-    return DataError(
-        f"Rows {first} and {second} of {name} contradict each other: the word {word!r} has {what}; keep one, or give "
-        "both a weight below 1.",
-        code="bad-word-labels",
-    )
+    return found
 
 
 # -- Classes given by name
@@ -146,19 +127,12 @@ def read_class_table(path: str | Path) -> dict[str, str]:
     """
     name = shown_name(Path(path).name)
     columns = read_table(path)
-    called = {column.strip().casefold(): cells for column, cells in columns.items()}
-    names = next((called[key] for key in _CLASS_NAMES if key in called), None)
-    if names is None:
-        raise DataError(
-            f"{name} has the columns {', '.join(columns)}; a column called 'class' is expected, and 'words' or "
-            "'description' if classes are described.",
-            code="unknown-column",
-        )
-    described = [called[key] for key in _DESCRIPTION_NAMES if key in called]
+    names = _column(columns, _CLASS_NAMES, name)
+    described = [_column(columns, (given,), name, needed=False) for given in _DESCRIPTION_NAMES]
     found: dict[str, list[str]] = {}
     for row, cell in enumerate(names):
-        label = cell_text(cell).strip()
-        words = list(filter(None, (cell_text(column[row]).strip() for column in described)))
+        label = cell_content(cell)
+        words = [text for column in described if column is not None and (text := cell_content(column[row]))]
         if label:
             found.setdefault(label, []).extend(words)
         elif words:

@@ -19,7 +19,17 @@ from typing import IO, Any
 
 from isthmus._streams import StandardOutput, check_standard_output
 from isthmus._utils import import_optional
-from isthmus.corpus.cells import FORMULA_SIGNS, FormulaEscaper, as_text, is_structure, json_text, plain, whole_text
+from isthmus.corpus.cells import (
+    FORMULA_SIGNS,
+    XLSX_EXACT,
+    FormulaEscaper,
+    as_cell_text,
+    as_text,
+    is_structure,
+    json_text,
+    plain,
+    whole_text,
+)
 from isthmus.corpus.formats import is_packed, table_ending, written_format
 from isthmus.corpus.sheets import Layout, write_sheets
 from isthmus.exceptions import DataError, UsageError
@@ -142,7 +152,6 @@ def is_running(pid: int) -> bool:
 _ROW_GROUP = 100_000  # rows per group of a joined parquet file
 # Limits of the format: characters per cell, rows and columns.
 _XLSX_CELL, _XLSX_ROWS, _XLSX_COLUMNS = 32_767, 1_048_576, 16_384
-_XLSX_EXACT = 2**53  # largest exact whole number, since spreadsheets store all numbers as floats
 
 
 def write_rows(
@@ -581,29 +590,14 @@ def _parquet_column(polars, values: list):
     kinds = {type(value) for value in values if value is not None}
     if not kinds:
         return polars.Series(values, dtype=polars.String)
-    # Columns of numbers remain numbers if no digit is lost.
-    if kinds == {int, float} and all(_is_exact(value) for value in values):
-        values = [None if value is None else float(value) for value in values]
-    elif len(kinds) > 1 or kinds & {list, dict} or (kinds == {int} and not all(map(_fits_in_64_bits, values))):
-        return polars.Series([_as_cell_text(value) for value in values], dtype=polars.String)
-    try:
-        return polars.Series(values)
-    except Exception:  # a type that polars cannot store
-        return polars.Series([_as_cell_text(value) for value in values], dtype=polars.String)
-
-
-def _is_exact(value: Any) -> bool:
-    return not isinstance(value, int) or abs(value) <= _XLSX_EXACT
-
-
-def _fits_in_64_bits(value: Any) -> bool:
-    return value is None or -(2**63) <= value < 2**63
-
-
-def _as_cell_text(value: Any) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json_text(value) if is_structure(value) or isinstance(value, bool) else as_text(value)
+    whole = [value for value in values if type(value) is int]
+    if kinds == {int, float} and all(abs(value) <= XLSX_EXACT for value in whole):
+        # Columns of numbers remain numbers if no digit is lost.
+        values, kinds = [None if value is None else float(value) for value in values], {float}
+    if len(kinds) == 1 and not kinds & {list, dict} and all(-(2**63) <= value < 2**63 for value in whole):
+        with suppress(Exception):  # a type that polars cannot store
+            return polars.Series(values)
+    return polars.Series([as_cell_text(value) for value in values], dtype=polars.String)
 
 
 def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], name: str, layout: Layout) -> None:
@@ -612,20 +606,8 @@ def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], name: str, layout: L
     columns = {whole_text(str(key)): values for key, values in columns.items()}
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True, "constant_memory": False}) as book:
-        write_sheets(book, columns, layout, _write_xlsx_cell)
+        write_sheets(book, columns, layout)
     out.write(buffer.getbuffer())
-
-
-def _write_xlsx_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    value = plain(value)
-    if value is None:
-        return
-    if isinstance(value, bool):
-        sheet.write_boolean(row, column, value)
-    elif isinstance(value, (int, float)) and _is_exact(value):
-        sheet.write_number(row, column, value)
-    else:  # sheet.write() would turn a text that begins with "=" into a formula
-        sheet.write_string(row, column, whole_text(_as_cell_text(value) or ""))
 
 
 def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
@@ -636,7 +618,9 @@ def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
     elif width > _XLSX_COLUMNS:
         what = f"{width:,} columns"
     else:
-        longest = max(map(_sheet_length, chain(columns, *columns.values())), default=0)
+        # Spreadsheets count characters beyond U+FFFF twice.
+        texts = (as_cell_text(value) or "" for value in chain(columns, *columns.values()) if not _is_short(value))
+        longest = max((len(text.encode("utf-16-le", "replace")) // 2 for text in texts), default=0)
         if longest > _XLSX_CELL:
             what = f"a cell of {longest:,} characters"
     if what:
@@ -647,9 +631,6 @@ def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
         )
 
 
-def _sheet_length(value: Any) -> int:
-    """Return the length of a cell as spreadsheets count it: characters beyond U+FFFF count twice."""
-    text = value if isinstance(value, str) else (_as_cell_text(value) or "") if is_structure(value) else ""
-    if not text and isinstance(value, (bytes, int)):
-        text = as_text(value)
-    return len(text) if text.isascii() or len(text) > _XLSX_CELL else len(text.encode("utf-16-le", "replace")) // 2
+def _is_short(value: Any) -> bool:
+    """Return whether a cell certainly fits; most cells do, which saves their conversion."""
+    return value is None or isinstance(value, (bool, float)) or (isinstance(value, str) and 2 * len(value) < _XLSX_CELL)

@@ -143,7 +143,7 @@ class Collections(Part):
         name = check_filename(filename)
         with self._files.receive(stream, limit=limit) as arrived:
             data = self._files.read(arrived.path)
-            kind = kind_of(name, read_ending(name), data)
+            kind = kind_of(name, data, read_ending(name))
             return read_columns(data, name, kind, sheet=REVIEW_SHEET, filled="true_label")
 
     def get(self, id: str) -> Collection:
@@ -522,7 +522,7 @@ class ParsedFiles:
         rows = _load(self._place(sha256, ending, sheet), name)
         if rows is None:
             data = self._files.read(file or sha256)
-            rows = read_whole(data, name, kind_of(name, ending, data), sheet=sheet)
+            rows = read_whole(data, name, kind_of(name, data, ending), sheet=sheet)
             # Without a named sheet, the reader picks one; later requests may ask for it by name.
             for known_as in {sheet, rows.sheet}:
                 _save(self._place(sha256, ending, known_as), rows, name)
