@@ -17,7 +17,7 @@ from types import ModuleType
 import isthmus
 from isthmus.exceptions import CODES
 from isthmus.methods import METHODS
-from isthmus.options import ClusterOptions, LabelOptions, Option
+from isthmus.options import GROUPS, ClusterOptions, LabelOptions, Option
 
 OURS = ("isthmus", "isthmus_bench")
 
@@ -200,11 +200,16 @@ def options_tables() -> str:
     """Every option of the jobs, as the dataclasses define them: what the command and Python call it."""
     parts = []
     for kind, title in ((LabelOptions, "label"), (ClusterOptions, "cluster")):
-        rows = [
-            (f"`{option.flags[-1]}`" if option.flags else "", f"`{option.key}`", _value(option), option.help)
-            for option in kind.options().values()
-        ]
-        parts.append(f"## `{title}`\n\n{_table(('Command', 'Python', 'Default', 'What it does'), rows)}")
+        parts.append(f"## `{title}`")
+        for group in GROUPS:
+            rows = [
+                (f"`{option.flags[-1]}`" if option.flags else "", f"`{option.key}`", _value(option), option.help)
+                for option in kind.options().values()
+                if option.group == group
+            ]
+            parts.append(
+                f"### {group} of `{title}`\n\n{_table(('Command', 'Python', 'Default', 'What it does'), rows)}"
+            )
     return "\n\n".join(parts)
 
 

@@ -214,7 +214,7 @@ def test_expectation_of_auto_is_put_to_the_test(folder, capsys):
     capsys.readouterr()
     assert run_command(["check", "a.isthmus", "wrong.csv"]) == 0
     out = capsys.readouterr().out
-    assert out.startswith("accuracy 0.00, ")
+    assert out.startswith("accuracy 0% (")
     assert out.splitlines()[1].startswith("expected ")
     assert out.splitlines()[1].endswith("too high, fewer labels are right")
 

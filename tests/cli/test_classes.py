@@ -44,7 +44,7 @@ def test_without_a_source(files, capsys):
         "warning: The accuracy is not estimated (no two classes have labelled documents; answer about a hundred" in talk
     )
     assert "'C13' means nothing" in talk
-    assert "80 of 80 documents to review" in talk
+    assert "Read them all." in talk
     assert (count("out.csv", "staff"), count("out.csv", "parking")) == (30, 20)
     record = json.loads(Path("run.json").read_text("utf-8"))
     assert record["options"]["classes"][0] == "staff: friendly, rude"

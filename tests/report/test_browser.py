@@ -128,7 +128,7 @@ def test_filter_search_and_sort(open_page, pages, labelled):
     assert state(tab).startswith(f"{int((labelled.labels == name).sum())} of {SIZE}")
     tab.select_option("#class", "")
     tab.select_option("#sort", "unsure")
-    assert f"{labelled.confidence.max():.2f}" in selected(tab)
+    assert f"{round(100 * labelled.confidence.max())}%" in selected(tab)
     tab.keyboard.press("Escape")
     tab.locator("#rows").focus()
     tab.keyboard.press("/")

@@ -357,7 +357,7 @@ def test_the_command(corpus, tmp_path, capsys):
     assert run_command([*arguments, "--method", "nbc", "--text", "text"]) == 0
     talk = capsys.readouterr().err
     assert "Reading in blocks" in talk
-    assert "900 documents to review" in talk
+    assert "All need review." in talk
     assert "next: Check 100 at random, so that the accuracy is known: isthmus check " in talk, "as memory says it"
     assert len(read_collection(out, text="text")) == 900
     record = json.loads((tmp_path / "run.json").read_text())

@@ -34,13 +34,10 @@ def ask(
 ) -> None:
     """Write the documents that a person should answer next, the most useful first, each with the reason.
 
-    Fill in the column true_label and give the file to isthmus teach. In a workbook (.xlsx) you can choose a class from
-    a
-    list; another name creates a new class. The command forecasts how many documents will be left to review, and how
-    many
-    of all labels will be right. With --words it lists the words that would resolve most uncertain documents; fill in
-    label
-    and give the file to isthmus teach --words.
+    Fill in the column true_label and give the file to isthmus teach. In a workbook (.xlsx) you can choose a class
+    from a list; another name creates a new class. The command forecasts how many documents will be left to review,
+    and how many of all labels will be right. With --words it lists the words that would resolve most uncertain
+    documents; fill in label and give the file to isthmus teach --words.
     """
     # Options that contradict each other are refused before the saved result is read.
     refuse(

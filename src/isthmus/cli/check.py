@@ -140,10 +140,9 @@ def check(
     First isthmus check RESULT --sample 100 -o to_check.csv; then fill in true_label; then isthmus check RESULT
     to_check.csv. The sample does not show the labels, so that they do not influence the reader.
 
-    With --budget the sample contains the documents that decide most, and CHECKED decides which labels can pass unread:
-    isthmus check RESULT --sample 100 --budget 0.1 -o to_check.csv. To read 50 more, run isthmus check RESULT
-    to_check.csv
-    --sample 50 --budget 0.1 -o more.csv.
+    With --budget the sample contains the documents that decide most, and CHECKED decides which labels can pass
+    unread: isthmus check RESULT --sample 100 --budget 0.1 -o to_check.csv. To read 50 more, run isthmus check
+    RESULT to_check.csv --sample 50 --budget 0.1 -o more.csv.
     """
     # Comparing annotators is a separate job with its own outcome.
     if by_annotator:

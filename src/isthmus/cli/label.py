@@ -26,9 +26,8 @@ def label(request: LabelOptions) -> None:
     """Label the documents of TARGET with the labels of SOURCE, or by a saved model (--model FILE TARGET).
 
     Every column of TARGET is kept; label, confidence, needs_review, novel_group and review_reason are added. A run.json
-    next to the output contains everything needed to repeat the run. In csv and tsv, cells that a spreadsheet would run
-    as
-    formulas get an apostrophe in front, unless --exact is given.
+    next to the output contains everything needed to repeat the run. In csv and tsv, cells that a spreadsheet would
+    run as formulas get an apostrophe in front, unless --exact is given.
     """
     # A saved model labels in memory, however large the file is.
     large = request.model is None and (asks_for_blocks(request) or (can_be_large(request) and in_blocks(request)))

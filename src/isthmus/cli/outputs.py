@@ -490,9 +490,8 @@ def named_collections(result: Any) -> dict[str, Collection]:
 def target_table(result: Any, given: str | Path | None, quiet: bool) -> dict[str, list]:
     """Return the target's columns in order.
 
-    They come from the given file, else from the saved result. If that lacks them, only ids and texts are returned, and
-    a
-    message says so.
+    They come from the given file, else from the saved result. If that lacks them, only ids and texts are returned,
+    and a message reports it.
 
     Parameters
     ----------

@@ -76,9 +76,8 @@ def teach(
 ) -> None:
     """Learn from answers of a person, label all documents again, and report what changed.
 
-    Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays unchanged; save
-    the
-    new result with --save for the next round. Rows without a true label are skipped.
+    Answered documents keep their answer at confidence 1. An answer may name a new class. RESULT stays unchanged;
+    save the new result with --save for the next round. Rows without a true label are skipped.
     """
     given = (answers, words, without, rename, source_labels, name_group or None)
     nothing = "There is nothing to learn; give ANSWERS, --words, --without, --rename, --source-labels or --name-group."
