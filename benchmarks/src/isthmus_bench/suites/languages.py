@@ -4,6 +4,9 @@ The task: articles of one half as source, first sentences of the other half as t
 the half that was asked for first; the other tasks are further halves, for the spread. What is done for German was set
 inside the source half of ``german-news`` alone (studies ``pieces`` and ``unspaced``): articles of one part of it, first
 sentences of the rest.
+
+The tasks of ``CROSSED`` compare ``auto`` with and without the multilingual encoder ``use``, on samples that it reads in
+seconds: English pages or messages as source and German articles as target, and two pairs of Chinese collections.
 """
 
 from __future__ import annotations
@@ -21,14 +24,31 @@ from isthmus_bench.suites.language_lines import LINES
 from isthmus_bench.tasks import (
     AMAZON_FILE,
     CHINESE_FILES,
+    DMOZ_FILE,
     GERMAN_FILE,
     NEWSGROUPS_FILE,
     REUTERS_FILE,
     WEBKB_FILE,
+    chinese_task,
     read_records,
 )
 
 HALVES = {"german-news": 0, "german-news-2": 1, "german-news-3": 2, "german-news-4": 3}
+# English classes of the sources that have a German class of the same topic.
+PAGES = {"sports": "Sport", "science": "Wissenschaft", "computers": "Web", "business": "Wirtschaft", "arts": "Kultur"}
+MESSAGES = {
+    "rec.sport.baseball": "Sport",
+    "rec.sport.hockey": "Sport",
+    "sci.space": "Wissenschaft",
+    "sci.med": "Wissenschaft",
+    "comp.graphics": "Web",
+    "comp.os.ms-windows.misc": "Web",
+    "comp.windows.x": "Web",
+    "talk.politics.mideast": "International",
+}
+SAMPLED = 300  # documents per side of a task that crosses collections
+LENGTH = 1_500  # characters per document of these tasks
+PER_CLASS = 45  # Chinese documents per class and side, before the sample is drawn
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _FOLDS = tuple((seed, part) for seed in (200, 201) for part in (0, 1))
 
@@ -51,6 +71,40 @@ def german_task(name: str) -> Task:
     return Task(name=name, load=load, files=(GERMAN_FILE,))
 
 
+def crossing_task(name: str, file: str, classes: dict[str, str]) -> Task:
+    """English texts with the German names of their classes → German articles of these classes."""
+
+    def load(folder: Path) -> TaskData:
+        source, target = (read_records(Path(folder) / place) for place in (file, GERMAN_FILE))
+        return _sampled(
+            [(row["text"], classes[row["label"]]) for row in source if row["label"] in classes],
+            [(row["text"], row["label"]) for row in target if row["label"] in classes.values()],
+        )
+
+    return Task(name=name, load=load, files=(file, GERMAN_FILE))
+
+
+def chinese_sample(name: str, source: str, target: str) -> Task:
+    """A sample of two Chinese collections."""
+    whole = chinese_task(source, target, per_class=PER_CLASS)
+
+    def load(folder: Path) -> TaskData:
+        data = whole.load(folder)
+        return _sampled(
+            list(zip(data.source_texts, data.source_labels, strict=True)),
+            list(zip(data.target_texts, data.target_labels, strict=True)),
+        )
+
+    return Task(name=name, load=load, files=whole.files)
+
+
+def _sampled(*sides: list[tuple[str, str]]) -> TaskData:
+    for rows in sides:
+        random.Random(0).shuffle(rows)
+    source, target = ([(text[:LENGTH], label) for text, label in rows[:SAMPLED]] for rows in sides)
+    return TaskData.from_rows(source, target)
+
+
 def _halves(folder: Path, seed: int) -> tuple[list[dict], list[dict]]:
     rows = read_records(Path(folder) / GERMAN_FILE)
     order = list(range(len(rows)))
@@ -68,7 +122,7 @@ def _score(data: TaskData, labels: np.ndarray) -> list[dict]:
     return [{"metric": "accuracy", "value": value, "correct": pack_correct(truth, labels)}]
 
 
-def _labelled(name: str, **settings) -> Method:
+def _labelled(name: str, shown: str = "", **settings) -> Method:
     """What :func:`isthmus.label` makes of a task by one method."""
 
     def run(data: TaskData, seed: int) -> list[dict]:
@@ -79,8 +133,7 @@ def _labelled(name: str, **settings) -> Method:
         )
         return _score(data, result.labels)
 
-    shown = f"{name}-as-written" if settings else name
-    return Method(name=shown, run=run)
+    return Method(name=shown or name, run=run)
 
 
 def _plain_svm(data: TaskData, seed: int) -> list[dict]:
@@ -192,13 +245,28 @@ def _inner_tasks(folder: Path) -> list[TaskData]:
 _METHODS = [
     Method(name="plain-svm", run=_plain_svm, seeded=False),
     *(_labelled(name) for name in ("svm", "logistic", "cocc", "projection", "auto")),
-    _labelled("logistic", language="other"),
+    _labelled("logistic", "logistic-as-written", language="other"),
 ]
+CROSSED = {
+    task.name: task
+    for task in (
+        crossing_task("english-german", DMOZ_FILE, PAGES),
+        crossing_task("messages-german", NEWSGROUPS_FILE, MESSAGES),
+        chinese_sample("chinese-articles", "fudan", "sogou"),
+        chinese_sample("chinese-headlines", "thucnews_title", "toutiao"),
+    )
+}
+_GERMAN = {name: german_task(name) for name in HALVES}
 SUITE = Suite(
     name="languages",
-    summary="German news from articles to first sentences; identification of languages.",
-    tasks={name: german_task(name) for name in HALVES},
-    methods={method.name: method for method in _METHODS},
+    summary="German news, English to German and Chinese pairs; identification of languages.",
+    tasks={**_GERMAN, **CROSSED},
+    methods={**{method.name: method for method in _METHODS}, "auto-use": _labelled("auto", "auto-use", embed="use")},
+    default_methods=tuple(method.name for method in _METHODS),
+    pairs=frozenset(
+        [(task, method.name) for task in _GERMAN for method in _METHODS]
+        + [(task, method) for task in CROSSED for method in ("auto", "auto-use")]
+    ),
     contrasts={"auto": ("plain-svm", "svm", "logistic")},
     studies={
         "identification": Study("identification", "Share of texts whose language is told right.", identification),
