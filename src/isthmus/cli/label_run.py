@@ -84,6 +84,8 @@ def label_files(request: LabelOptions) -> None:
 
         work.enter_context(sharing())  # the report counts words that the methods have already counted
         result = label_collections(request, inputs)
+        if result.advice is not None:
+            warn(result.advice["message"], code=result.advice["code"])
         whole = inputs.half_labelled
         remember_table(result, source, target, request.target_text or request.text, half_labelled=whole is not None)
         if request.answers is not None:
@@ -510,8 +512,7 @@ def conclude(
         if forecast is not None:
             summary["forecast"] = forecast._asdict()
         next_step = describe_questions(request, forecast, len(questions["document"]))
-    figures = "expected_accuracy", "class_shares", "class_shares_by", "forecast"
-    for name in (*figures, "novel", "warnings", "advice", "sources"):
+    for name in ("expected_accuracy", "class_shares", "class_shares_by", "forecast", "novel", "warnings", "sources"):
         if name in summary:
             record[name] = summary[name]
     finish(request, found, summary, record, written, learned=result.learned, next_step=next_step)
@@ -688,7 +689,6 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         "class_shares": share_records(result.class_shares()),
         "novel": result.novel,
         "warnings": result.warnings,
-        **({} if result.advice is None or result.learned else {"advice": result.advice}),
         "sources": result.sources,
         "output": output,
     }
@@ -764,8 +764,6 @@ def describe_outcome(
     """
     warned = [row for row in summary.get("warnings", ()) if learned is None or row["topic"] != "new group"]
     warnings = [f"warning: {in_flags(row['message'])}" for row in warned]
-    advice = summary.get("advice")
-    warnings += [f"note: {in_flags(advice['message'])} [{advice['code']}]"] if advice else []
     sources = [describe_sources(summary["sources"])] if summary.get("sources") else []
     before: dict[str, int] = {}
     lines = [*notes, *warnings, *sources, *ahead]
