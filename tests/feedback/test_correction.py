@@ -17,8 +17,6 @@ from isthmus.feedback.answers import origin_of
 from isthmus.feedback.correction import (
     CORRECTION,
     fit_sharpness,
-    make_folds,
-    order_answers,
     prior_shares,
     pseudo_answers,
     widen_vote,
@@ -142,15 +140,6 @@ def test_many_answers_choose_by_a_part_of_them(monkeypatch):
     correction = learn_correction(rows, vote, codes, CLASSES)
     assert len(correction.table) == 1
     np.testing.assert_array_equal(correction.held_out.argmax(axis=1), codes)
-
-
-def test_folds_hold_every_class():
-    folds = make_folds(np.array([0] * 10 + [1] * 5), 0)
-    assert [int(np.sum(folds[10:] == fold)) for fold in range(5)] == [1] * 5
-
-
-def test_the_order_of_answers_does_not_matter():
-    assert order_answers(["b", "a", "c"], np.array([0, 1, 0])).tolist() == [1, 0, 2]
 
 
 def test_scores_that_are_too_sure_are_softened():
@@ -278,15 +267,6 @@ def test_words_are_asked_by_what_they_would_settle():
     asked = ask_words(words, ["x", "y", "z"], probabilities, 3)
     assert (asked[0]["word"], asked[0]["code"], asked[0]["documents"]) == ("x", 0, 3)
     assert "z" not in [row["word"] for row in asked]
-
-
-def test_later_answers_hold_and_a_random_draw_stays_one():
-    first = made_answers([0, 1], ["a", "b"], ["random", "asked"], ["", ""], ["one", "one"], blank_in={"one": [5]})
-    both = first.plus(made_answers([0, 5], ["b", "a"], ["picked", "asked"], ["Kim", ""], ["two", "two"]))
-    assert (both.rows, both.labels, both.drawn) == ([1, 0, 5], ["b", "b", "a"], ["asked", "random", "asked"])
-    assert both.blank == []
-    back = both.without("two")  # the answer that was replaced holds again, as it was drawn
-    assert (back.rows, back.labels, back.drawn) == ([0, 1], ["a", "b"], ["random", "asked"])
 
 
 def test_words_follow_when_classes_are_renamed():
@@ -429,13 +409,6 @@ def answer(row, label, drawn="picked", by="", batch="one"):
     return made_answers([row], [label], [drawn], [by], [batch])
 
 
-def test_a_class_for_a_whole_group_is_no_reading_of_a_document_drawn_at_random():
-    """A person's later answer stays a random draw, a class that came with the group is none."""
-    first = answer(3, "a", "random")
-    assert first.plus(answer(3, "b", "asked", batch="two")).drawn == ["random"]
-    assert first.plus(answer(3, "b", "group", batch="two")).drawn == ["group"]
-
-
 @pytest.mark.parametrize(
     ("later", "new"),
     [
@@ -451,9 +424,3 @@ def test_a_class_for_a_whole_group_is_no_reading_of_a_document_drawn_at_random()
 def test_what_says_more_than_is_known_is_news(later, new):
     known = answer(1, "a", "group").plus(answer(2, "a"))
     assert known.news(later).rows == (later.rows if new else [])
-
-
-def test_blank_rows_of_another_table_stay_blank_in_order():
-    blanks = Answers(blank_in={"one": [7, 5], "two": [9, 2, 5]})
-    assert blanks.without("one").blank == [2, 5, 9]
-    assert blanks.without("two").blank == [5, 7]

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made_answers import made_answers
 
 import isthmus
 from isthmus._math.confidence import lower_confidence_in_groups
@@ -119,24 +118,6 @@ def test_merging_never_lowers_confidence_and_moves_the_expectation(labelling):
 def test_names_that_differ_in_case_alone_are_refused(labelling):
     with pytest.raises(UsageError, match="'Price' and 'price' differ only in upper and lower case"):
         labelling.rename_classes({"staff": "Price"})
-
-
-def test_taking_a_later_answer_back_restores_the_first():
-    first = made_answers([0, 1], ["a", "b"], ["random", "asked"], ["Kim", ""], ["one", "one"])
-    both = first.plus(made_answers([1, 2], ["a", "c"], ["picked"] * 2, ["", ""], ["two"] * 2))
-    back = both.without("two")
-    assert (back.rows, back.labels, back.drawn, back.by, back.batch) == (
-        [0, 1],
-        ["a", "b"],
-        ["random", "asked"],
-        ["Kim", ""],
-        ["one", "one"],
-    )
-    assert both.without("one").rows == [1, 2]
-    third = both.plus(made_answers([1], ["d"], ["picked"], [""], ["three"]))
-    assert third.without("three").labels == both.labels
-    assert third.without("two").without("three").labels == ["a", "b"]
-    assert third.renamed({"b": "z"}).without("two").without("three").labels == ["a", "z"]
 
 
 def test_words_and_blank_rows_can_be_taken_back(labelling, tmp_path):

@@ -17,8 +17,6 @@ from isthmus.feedback.asking import _drawn_first, ask, ask_documents, ask_words,
 from isthmus.feedback.correction import (
     fit_sharpness,
     learn_correction,
-    make_folds,
-    order_answers,
     prior_shares,
     pseudo_answers,
     widen_vote,
@@ -27,11 +25,6 @@ from isthmus.feedback.self_training import _match_confidence, train_on_everythin
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
 CLASSES = np.array(["a", "b", "c"])
-
-
-def test_doubt_is_what_is_missing_between_the_two_most_probable():
-    assert doubt_of(np.array([[0.2, 0.7, 0.1], [0.4, 0.2, 0.4]])) == pytest.approx([0.5, 1.0])
-    assert doubt_of(np.array([[1.0], [1.0]])).tolist() == [0.0, 0.0]
 
 
 def test_dispute_is_the_share_of_methods_that_say_something_else():
@@ -178,17 +171,6 @@ def test_documents_that_stand_for_a_class_are_taken_from_doubtful_to_sure():
     picked = np.arange(30) < 5
     assert pseudo_answers(vote, texts, np.array([30]), many, picked)[1].sum() == pytest.approx(25 * vote[:, 1].mean())
     assert pseudo_answers(vote, texts, np.array([30]), np.zeros(0, dtype=int)) is None
-
-
-@pytest.mark.parametrize(("n", "folds"), [(1, 1), (2, 2), (3, 3), (5, 5), (12, 5)])
-def test_folds_are_as_even_as_they_can_be(n, folds):
-    sizes = np.bincount(make_folds(np.arange(n) % 2, 0))
-    assert len(sizes[sizes > 0]) == folds
-    assert sizes.max() - sizes[sizes > 0].min() <= 1
-
-
-def test_answers_are_ordered_by_text_and_then_by_class():
-    assert order_answers(["b", "a", "b"], np.array([1, 5, 0])).tolist() == [1, 2, 0]
 
 
 def test_sharpness_is_drawn_towards_one():
