@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, work
 from isthmus.workspace.answers import summarize_agreement
-from isthmus.workspace.context import add_row
-from isthmus.workspace.schema import CLASS_NAMES, METADATA, PREDICTIONS, RUNS
+from isthmus.workspace.schema import METADATA, PREDICTIONS, RUNS, ClassName
 
 
 def test_migrations_make_exactly_the_tables(ws):
@@ -212,7 +211,7 @@ def test_a_diagnosis_leaves_its_findings(done):
 
 def test_a_workspace_of_a_newer_version_is_refused(tmp_path):
     with open_workspace(tmp_path) as ws, ws._context.db.writing() as connection:
-        connection.exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+        connection.connection().exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(DataError, match="newer version"):
         open_workspace(tmp_path)
 
@@ -337,7 +336,10 @@ def test_names_of_classes_follow_each_other_and_leave_others_alone(done):
     project = done.project.id
     with done._context.db.writing() as connection:
         for old, new in (("a", "b"), ("x", "y"), ("b", "c"), ("home", "away"), ("away", "home"), ("c", "gone")):
-            id = add_row(connection, CLASS_NAMES, project_id=project, kind="class", old=old, new=new, by=done.by)
+            made = ClassName(project=project, kind="class", old=old, new=new, by=done.by)
+            connection.add(made)
+            connection.flush()
+            id = made.id
     done.groups.undo_name(id, by=done.by)
     names = done.runs.start(project, {"method": "nbc", "vectors": False}, by=done.by).record["class_names"]
     assert names == {"a": "c", "x": "y", "b": "c", "away": "home"}

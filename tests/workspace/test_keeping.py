@@ -155,8 +155,8 @@ def test_a_workspace_of_an_earlier_form_is_brought_up_to_date(tmp_path, database
             assert ws.check() == []
             assert ws._context.db.revision() == "0002"
             with ws._context.db.reading() as connection:
-                assert connection.exec_driver_sql("SELECT colour FROM projects").scalar() == "blue"
-                assert "notes" in sa.inspect(connection).get_table_names()
+                assert connection.connection().exec_driver_sql("SELECT colour FROM projects").scalar() == "blue"
+                assert "notes" in sa.inspect(connection.connection()).get_table_names()
     monkeypatch.undo()
     with pytest.raises(DataError, match="newer version"):
         open_workspace(tmp_path / "opened", url)

@@ -41,7 +41,7 @@ def test_no_page_reads_a_large_table_from_beginning_to_end(tmp_path):
 
 
 def test_a_query_without_an_index_would_be_seen(tmp_path):
-    with open_workspace(tmp_path) as ws, ws._context.db.reading() as connection:
+    with open_workspace(tmp_path) as ws, ws._context.db.engine.connect() as connection:
         assert scans(connection, "SELECT * FROM documents WHERE name = ?", ("x",)) == ["documents"]
         assert scans(connection, "SELECT * FROM documents WHERE id = ?", ("x",)) == []
 

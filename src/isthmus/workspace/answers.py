@@ -8,20 +8,20 @@ from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus.evaluate.agreement import count_labels, krippendorff_alpha
 from isthmus.exceptions import UsageError
 from isthmus.feedback.answers import PICKED, RANDOM, READ
 from isthmus.workspace.context import (
     Part,
+    add,
     check_label,
     check_name,
     choose_one,
     log_page,
     missing,
     note_event,
-    to_record,
 )
 from isthmus.workspace.database import in_blocks, new_id, utc_now
 from isthmus.workspace.queue import (
@@ -103,11 +103,11 @@ class Answers(Part):
         token = check_token(token)
         if drawn is not None:
             choose_one(drawn, READ, "way in which the document was drawn")
-        with self._db.writing() as connection:
-            before = find_answer(connection, document, by, token)
+        with self._db.writing() as session:
+            before = find_answer(session, document, by, token)
             if before is not None:
                 return before
-            return add_answer(connection, document, label, by=by, run=run, drawn=drawn, kind="answer", token=token)
+            return add_answer(session, document, label, by=by, run=run, drawn=drawn, kind="answer", token=token)
 
     def undo(self, *, by: str, project: str | None = None, answer: str | None = None) -> builtins.list[Answer]:
         """Undo a person's latest answer, or the named one, together with all answers of the same decision.
@@ -128,19 +128,20 @@ class Answers(Part):
         list[Answer]
             Undone answers, newest first (at most 500); empty if there is nothing to undo.
         """
-        query = ANSWERS.select().where(ANSWERS.c.by == by, ANSWERS.c.undone_at.is_(None))
+        query = sa.select(Answer).where(ANSWERS.c.by == by, ANSWERS.c.undone_at.is_(None))
         if project is not None:
             query = query.where(ANSWERS.c.project_id == project)
         if answer is not None:
             query = query.where(ANSWERS.c.id == answer)
-        with self._db.writing() as connection:
-            last = connection.execute(query.order_by(ANSWERS.c.number.desc()).limit(1)).first()
+        with self._db.writing() as session:
+            last = session.scalars(query.order_by(ANSWERS.c.number.desc()).limit(1)).first()
             if last is None:
                 return []
-            undo_batch(connection, last.batch, by=by, project=last.project_id)
+            undo_batch(session, last.batch, by=by, project=last.project)
+            session.expire_all()
             # A decision can cover thousands of documents; the caller needs only some of them.
-            batch = ANSWERS.select().where(ANSWERS.c.batch == last.batch).order_by(ANSWERS.c.number.desc()).limit(500)
-            return [to_record(Answer, row) for row in connection.execute(batch)]
+            batch = sa.select(Answer).where(ANSWERS.c.batch == last.batch).order_by(ANSWERS.c.number.desc()).limit(500)
+            return list(session.scalars(batch))
 
     def list(
         self, project: str, *, after: int | None = None, limit: int = 100, latest: bool = False, everything: bool = True
@@ -165,10 +166,10 @@ class Answers(Part):
         list[Answer]
             Answers by number; newest first if ``latest``.
         """
-        query = log_page(ANSWERS, after, limit, latest=latest).where(ANSWERS.c.project_id == project)
+        query = log_page(Answer, after, limit, latest=latest).where(ANSWERS.c.project_id == project)
         if not everything:
             query = query.where(ANSWERS.c.current)
-        return self._all(Answer, query)
+        return self._all(query)
 
     def history(self, document: str) -> builtins.list[Answer]:
         """Return all answers for a document, oldest first, including undone answers.
@@ -183,8 +184,8 @@ class Answers(Part):
         list[Answer]
             All answers for the document.
         """
-        query = ANSWERS.select().where(ANSWERS.c.document_id == document).order_by(ANSWERS.c.number)
-        return self._all(Answer, query)
+        query = sa.select(Answer).where(ANSWERS.c.document_id == document).order_by(ANSWERS.c.number)
+        return self._all(query)
 
     def counts(self, project: str) -> builtins.list[dict[str, Any]]:
         """Count current and second answers by person; answers for whole groups are left out.
@@ -205,7 +206,8 @@ class Answers(Part):
             .group_by(ANSWERS.c.by)
             .order_by(sa.func.count().desc())
         )
-        return self._dicts(query)
+        with self._db.reading() as session:
+            return [dict(row._mapping) for row in session.execute(query)]
 
     def labels(self, project: str) -> builtins.list[str]:
         """Return the classes that current and second answers name, including classes that no run knows yet.
@@ -221,8 +223,8 @@ class Answers(Part):
             Class names in alphabetical order.
         """
         query = sa.select(ANSWERS.c.label).where(ANSWERS.c.project_id == project, _HOLDING_OR_SECOND)
-        with self._db.reading() as connection:
-            return sorted(connection.scalars(query.distinct()))
+        with self._db.reading() as session:
+            return sorted(session.scalars(query.distinct()))
 
     def agreement(self, project: str) -> dict[str, Any]:
         """Compute how far people agree on documents that at least two of them answered.
@@ -250,9 +252,9 @@ class Answers(Part):
         query = sa.select(a.document_id, a.by, a.label).where(
             a.project_id == project, a.undone_at.is_(None), _ONE_BY_ONE, a.document_id.in_(shared)
         )
-        with self._db.reading() as connection:
+        with self._db.reading() as session:
             # Ordered by number, so that a person's latest answer for a document replaces the earlier ones below.
-            rows = connection.execute(query.order_by(a.number)).all()
+            rows = session.execute(query.order_by(a.number)).all()
         said: dict[str, dict[str, str]] = defaultdict(dict)
         for row in rows:  # only the latest of a person's answers for a document counts
             said[row.document_id].pop(row.by, None)
@@ -275,7 +277,6 @@ _HOLDING = sa.select(ANSWERS.c.number, ANSWERS.c.drawn, ANSWERS.c.kind).where(
 )
 _HOLDING_OR_SECOND = sa.or_(ANSWERS.c.current, sa.and_(ANSWERS.c.kind == SECOND, ANSWERS.c.undone_at.is_(None)))
 _REPLACED = ANSWERS.update().where(ANSWERS.c.number == sa.bindparam("replaced")).values(current=False)
-_INSERT = ANSWERS.insert().returning(ANSWERS)
 _READ = (
     PREDICTIONS.update()
     .where(PREDICTIONS.c.document_id == sa.bindparam("document"))
@@ -283,7 +284,7 @@ _READ = (
 )
 
 
-_BY_TOKEN = ANSWERS.select().where(
+_BY_TOKEN = sa.select(Answer).where(
     ANSWERS.c.document_id == sa.bindparam("document"),
     ANSWERS.c.by == sa.bindparam("person"),
     ANSWERS.c.token == sa.bindparam("token"),
@@ -314,15 +315,15 @@ def check_token(token: Any) -> str | None:
     return check_name(token, "token", 64)
 
 
-def find_answer(connection: Connection, document: str, by: str, token: str | None) -> Answer | None:
+def find_answer(session: Session, document: str, by: str, token: str | None) -> Answer | None:
     """Return the answer that an earlier request with the same token stored.
 
     The document is locked first, so a concurrent request with the same token finishes before the search.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     document : str
         Id of the document.
     by : str
@@ -339,13 +340,12 @@ def find_answer(connection: Connection, document: str, by: str, token: str | Non
         return None
     about = {"document": str(document)[:64], "person": by, "token": token}
     # Without the lock, two simultaneous requests with one token would both find nothing.
-    connection.execute(_LOCKED, {"document": about["document"]}).all()
-    row = connection.execute(_BY_TOKEN, about).first()
-    return None if row is None else to_record(Answer, row)
+    session.execute(_LOCKED, {"document": about["document"]}).all()
+    return session.scalars(_BY_TOKEN, about).first()
 
 
 def add_answer(
-    connection: Connection,
+    session: Session,
     document: str,
     label: str,
     *,
@@ -359,8 +359,8 @@ def add_answer(
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     document : str
         Id of the document.
     label : str
@@ -388,43 +388,45 @@ def add_answer(
     """
     # An id has 32 characters; cutting a longer one from a client keeps the query small.
     about = {"document": str(document)[:64]}
-    place = connection.execute(_PROJECT, about).first()
+    place = session.execute(_PROJECT, about).first()
     if place is None:
         raise missing("document")
     project = place.project_id
-    offered = None if run is None else check_in_run(connection, run, document)
+    offered = None if run is None else check_in_run(session, run, document)
     came = None if offered is None or offered.asked_at is None else offered.drawn
-    before = connection.execute(_HOLDING, about).first()
+    before = session.execute(_HOLDING, about).first()
     # A document that was drawn at random stays a random one: later answers do not change how it was drawn.
     drawn = RANDOM if before is not None and before.drawn == RANDOM else drawn or came or PICKED
     # The second reader's answer must not replace the first one: it only measures agreement.
-    if kind == "answer" and before is not None and holds_second(connection, document, by):
+    if kind == "answer" and before is not None and holds_second(session, document, by):
         kind = SECOND
     # The unique index allows one current answer per document, so the old one gives way first.
     elif before is not None:
-        connection.execute(_REPLACED, {"replaced": before.number})
+        session.execute(_REPLACED, {"replaced": before.number})
     id, now, holds = new_id(), utc_now(), kind != SECOND
-    row = {
-        "id": id, "project_id": project, "document_id": document, "run_id": run, "label": label, "drawn": drawn,
-        "kind": kind, "batch": id, "by": by, "at": now, "current": holds, "token": token,
-    }  # fmt: skip
-    given = to_record(Answer, connection.execute(_INSERT, row).one())
+    given = add(
+        session,
+        Answer(
+            id=id, project=project, document=document, run=run, label=label, drawn=drawn, kind=kind, batch=id, by=by,
+            at=now, current=holds, token=token,
+        ),
+    )  # fmt: skip
     # A second answer leaves the queue unchanged, because the first answer has already removed the document.
     if holds:
-        connection.execute(_READ, about)
+        session.execute(_READ, about)
         # A class that a document got with its group was not read, so the next answer counts as the first reading.
         first = before is None or before.kind == OF_GROUP
         if kind == "answer" and came and first and is_due(document, place.second_reading):
-            ask_second(connection, document, project, by, now)
+            ask_second(session, document, project, by, now)
     else:
-        note_second(connection, document, id)
+        note_second(session, document, id)
     event = "answer given" if holds else "second answer given"
-    note_event(connection, event, by=by, project=project, subject=document, label=label, answer=id)
+    note_event(session, event, by=by, project=project, subject=document, label=label, answer=id)
     return given
 
 
 def add_batch(
-    connection: Connection,
+    session: Session,
     rows: list[tuple[str, str]],
     *,
     project: str,
@@ -440,8 +442,8 @@ def add_batch(
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     rows : list[tuple[str, str]]
         Pairs of a document id and a class.
     project : str
@@ -463,24 +465,24 @@ def add_batch(
         Number of documents that got an answer.
     """
     batch, now = batch or new_id(), utc_now()
-    lock_documents(connection, [name for name, _ in rows])
+    lock_documents(session, [name for name, _ in rows])
     # Only after the locks are held, the set of answered documents cannot change.
-    free = _unanswered(connection, [name for name, _ in rows])
+    free = _unanswered(session, [name for name, _ in rows])
     rows = [row for row in rows if row[0] in free]
     if rows:
         shared: dict[str, Any] = {"project_id": project, "run_id": run, "drawn": drawn, "kind": kind}
         shared |= {"batch": batch, "by": by, "at": now, "current": True}
-        connection.execute(
+        session.execute(
             ANSWERS.insert(), [{"id": new_id(), "document_id": name, "label": label, **shared} for name, label in rows]
         )
         # The rows of all runs change, because a document has at most one current answer in the project.
         done = {"state": ANSWERED, "leased_to": None, "leased_until": None}
         for names in in_blocks([] if kind == OF_GROUP else [name for name, _ in rows], _BLOCK):
-            connection.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))
+            session.execute(PREDICTIONS.update().where(PREDICTIONS.c.document_id.in_(names)).values(**done))
     return len(rows)
 
 
-def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
+def lock_documents(session: Session, documents: Sequence[str]) -> None:
     """Lock documents until the transaction ends, so that no other transaction can answer them.
 
     Every transaction locks documents in the order of their ids before it locks rows of a queue, so that no two
@@ -488,34 +490,34 @@ def lock_documents(connection: Connection, documents: Sequence[str]) -> None:
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     documents : Sequence[str]
         Ids of the documents.
     """
-    if connection.dialect.name == "sqlite":
+    if session.get_bind().dialect.name == "sqlite":
         return
     for names in in_blocks(sorted(documents), _BLOCK):
         query = sa.select(DOCUMENTS.c.id).where(DOCUMENTS.c.id.in_(names)).order_by(DOCUMENTS.c.id)
-        connection.execute(query.with_for_update(key_share=True)).all()
+        session.execute(query.with_for_update(key_share=True)).all()
 
 
-def _unanswered(connection: Connection, documents: Sequence[str]) -> set[str]:
+def _unanswered(session: Session, documents: Sequence[str]) -> set[str]:
     """Return the ids of the documents without a current answer."""
     free = set(documents)
     for names in in_blocks(documents, _BLOCK):
         query = sa.select(ANSWERS.c.document_id).where(ANSWERS.c.document_id.in_(names), ANSWERS.c.current)
-        free -= set(connection.scalars(query))
+        free -= set(session.scalars(query))
     return free
 
 
-def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> None:
+def undo_batch(session: Session, batch: str, *, by: str, project: str) -> None:
     """Undo all answers of a decision and make the answers before them current again.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     batch : str
         Id that all answers of one decision share.
     by : str
@@ -525,22 +527,22 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     """
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
     touched = sa.select(a.document_id).where(a.batch == batch)
-    lock_documents(connection, connection.scalars(touched).all())
-    count = connection.execute(
+    lock_documents(session, session.scalars(touched).all())
+    count = session.execute(
         ANSWERS.update()
         .where(a.batch == batch, a.undone_at.is_(None))
         .values(undone_at=now, undone_by=by, current=False)
     ).rowcount
     # A document of a random sample must be answered again, or the sample would count too few answers.
     of_batch = sa.select(a.id).where(a.batch == batch)
-    connection.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))
+    session.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))
     # The latest remaining answer becomes current again; a second reader's answer only if there is no other.
     latest = sa.select(sa.func.max(a.number)).where(a.document_id.in_(touched), a.undone_at.is_(None))
     held = sa.select(a.document_id).where(a.document_id.in_(touched), a.current)
     for kinds in (a.kind != SECOND, a.document_id.not_in(held)):
         again = latest.where(kinds).group_by(a.document_id)
-        connection.execute(ANSWERS.update().where(a.number.in_(again)).values(current=True))
-    undo_seconds(connection, batch, by, now + LEASE)
+        session.execute(ANSWERS.update().where(a.number.in_(again)).values(current=True))
+    undo_seconds(session, batch, by, now + LEASE)
     read = sa.and_(a.current, a.kind != OF_GROUP)
     holding = sa.select(a.document_id).where(a.document_id.in_(touched), read)
     free: list[Any] = [p.document_id.in_(touched), p.document_id.not_in(holding)]
@@ -549,8 +551,8 @@ def undo_batch(connection: Connection, batch: str, *, by: str, project: str) -> 
     else:
         free.append(p.state == ANSWERED)  # unread documents of a group may be leased to somebody and stay leased
         values = {"state": OPEN, "leased_to": None, "leased_until": None}
-    connection.execute(PREDICTIONS.update().where(*free).values(**values))
-    note_event(connection, "answers taken back", by=by, project=project, subject=batch, answers=count)
+    session.execute(PREDICTIONS.update().where(*free).values(**values))
+    note_event(session, "answers taken back", by=by, project=project, subject=batch, answers=count)
 
 
 def summarize_agreement(said: dict[str, dict[str, str]]) -> dict[str, Any]:

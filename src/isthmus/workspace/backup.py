@@ -18,6 +18,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus._utils import plural, versions
 from isthmus.corpus import check_output, replacing
@@ -36,6 +37,9 @@ from isthmus.workspace.schema import (
     OF_GROUP,
     PREDICTIONS,
     RUNS,
+    Collection,
+    File,
+    Run,
 )
 
 # Version of the backup's layout; a higher one is refused.
@@ -159,8 +163,8 @@ def known_files(context: Context) -> set[str]:
     set[str]
         SHA-256 hashes in hexadecimal digits.
     """
-    with context.db.reading() as connection:
-        return set(connection.scalars(_KNOWN))
+    with context.db.reading() as session:
+        return set(session.scalars(_KNOWN))
 
 
 def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
@@ -297,7 +301,8 @@ def _read(archive: tarfile.TarFile, name: str) -> bytes:
 def _load_tables(db: Database, archive: tarfile.TarFile, manifest: dict[str, Any]) -> None:
     """Insert all rows in one transaction into tables of the form that they had when the backup was made."""
     metadata = sa.MetaData()
-    with db.writing() as connection:
+    with db.writing() as session:
+        connection = session.connection()
         metadata.reflect(connection)
         for column in (column for table in metadata.tables.values() for column in table.columns):
             if column.nullable and isinstance(column.type, sa.JSON):
@@ -360,33 +365,33 @@ def find_problems(context: Context, *, thorough: bool = False) -> list[str]:
         One sentence per problem; empty if there is none.
     """
     problems: list[str] = []
-    with context.db.reading() as connection:
+    with context.db.reading() as session:
         # PostgreSQL checks its own files and enforces foreign keys on every write.
         if context.db.is_sqlite:
-            problems += _sqlite_problems(connection)
-        problems += _file_problems(connection, context, thorough)
-        problems += _count_problems(connection, context)
-        problems += _answer_problems(connection)
-        running = connection.scalar(sa.select(sa.func.count()).where(JOBS.c.state == "running"))
+            problems += _sqlite_problems(session)
+        problems += _file_problems(session, context, thorough)
+        problems += _count_problems(session, context)
+        problems += _answer_problems(session)
+        running = session.scalar(sa.select(sa.func.count()).where(JOBS.c.state == "running"))
     if running and not is_locked(context.folder / "worker.lock"):
         problems.append(f"{plural(running, 'job')} running and no worker; they continue when isthmus serve starts.")
     return problems
 
 
-def _sqlite_problems(connection: Connection) -> list[str]:
+def _sqlite_problems(session: Session) -> list[str]:
     """Return the problems that SQLite's own checks report."""
-    found = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check") if row[0] != "ok"]
-    broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+    found = [row[0] for row in session.execute(sa.text("PRAGMA integrity_check")) if row[0] != "ok"]
+    broken = session.execute(sa.text("PRAGMA foreign_key_check")).all()
     problems = [f"The database is damaged: {line}." for line in found[:10]]
     return problems + [f"A row of {row[0]} refers to a missing row of {row[2]}." for row in broken[:10]]
 
 
-def _file_problems(connection: Connection, context: Context, thorough: bool) -> list[str]:
+def _file_problems(session: Session, context: Context, thorough: bool) -> list[str]:
     """Return missing, changed and unused files, and missing exports."""
     store = FileStore(context.folder / "files")
     problems = []
     known = set()
-    for row in connection.execute(FILES.select()):
+    for row in session.scalars(sa.select(File)):
         known.add(row.sha256)
         path = store.path(row.sha256)
         if not path.exists():
@@ -400,25 +405,25 @@ def _file_problems(connection: Connection, context: Context, thorough: bool) -> 
             f"{plural(len(orphans), 'file')} of uploads that were refused or interrupted ({size:,.1f} MiB); they are "
             "removed when isthmus serve starts."
         )
-    for row in connection.execute(sa.select(EXPORTS.c.id, EXPORTS.c.ending, EXPORTS.c.name)):
+    for row in session.execute(sa.select(EXPORTS.c.id, EXPORTS.c.ending, EXPORTS.c.name)):
         if not (context.folder / "exports" / f"{row.id}{row.ending}").exists():
             problems.append(f"The export {row.name!r} is missing; it can be made again.")
     return problems
 
 
-def _count_problems(connection: Connection, context: Context) -> list[str]:
+def _count_problems(session: Session, context: Context) -> list[str]:
     """Return collections and runs whose number of rows differs from the stored count, and missing models."""
     problems = []
-    documents = count_by(connection, DOCUMENTS.c.collection_id)
-    for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.state == "ready")):
+    documents = count_by(session, DOCUMENTS.c.collection_id)
+    for row in session.scalars(sa.select(Collection).where(COLLECTIONS.c.state == "ready")):
         if documents.get(row.id, 0) != row.documents:
             problems.append(
                 f"{row.name!r} should have {row.documents:,} documents and has {documents.get(row.id, 0):,}."
             )
-    predictions = count_by(connection, PREDICTIONS.c.run_id)
+    predictions = count_by(session, PREDICTIONS.c.run_id)
     # A diagnosis has no predictions and no model.
-    for row in connection.execute(RUNS.select().where(RUNS.c.state == "done", RUNS.c.kind == "label")):
-        wanted = documents.get(row.target_id, 0)
+    for row in session.scalars(sa.select(Run).where(RUNS.c.state == "done", RUNS.c.kind == "label")):
+        wanted = documents.get(row.target, 0)
         if predictions.get(row.id, 0) != wanted:
             problems.append(f"{row.name!r} labels {predictions.get(row.id, 0):,} of {wanted:,} documents.")
         if not context.model_path(row.id).exists():
@@ -426,7 +431,7 @@ def _count_problems(connection: Connection, context: Context) -> list[str]:
     return problems
 
 
-def _answer_problems(connection: Connection) -> list[str]:
+def _answer_problems(session: Session) -> list[str]:
     """Return the documents whose queue state contradicts their answers.
 
     A document leaves every queue exactly when it has a current answer; an answer for a whole group is the exception.
@@ -436,8 +441,8 @@ def _answer_problems(connection: Connection) -> list[str]:
     wrong = sa.or_(sa.and_(p.state == "done", a.number.is_(None)), sa.and_(p.state != "done", a.kind != OF_GROUP))
     # Runs that are not done have no queue yet.
     done = sa.select(RUNS.c.id).where(RUNS.c.state == "done")
-    count = connection.scalar(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done)))
+    count = session.scalar(sa.select(sa.func.count()).select_from(joined).where(wrong, p.run_id.in_(done)))
     problems = [f"{plural(count, 'document')} in a queue and answered, or neither."] if count else []
     both = sa.select(sa.func.count()).where(a.current, a.undone_at.is_not(None))
-    count = connection.scalar(both)
+    count = session.scalar(both)
     return problems + ([f"{plural(count, 'answer')} taken back and holding at once."] if count else [])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus._utils import to_plain
 from isthmus.choose import draw_sample
@@ -17,11 +17,11 @@ from isthmus.feedback.answers import PICKED, RANDOM
 from isthmus.options import ERROR_BUDGET
 from isthmus.wording import LOOK
 from isthmus.workspace.answers import add_answer, add_batch, check_threshold, check_token, find_answer
-from isthmus.workspace.context import add_row, check_count, check_label, find_row, missing, note_event, to_record
+from isthmus.workspace.context import add, check_count, check_label, find, missing, note_event
 from isthmus.workspace.database import in_blocks, new_id, utc_now
 from isthmus.workspace.documents import LabelledPart, RunLabels
 from isthmus.workspace.queue import LEASE
-from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DOCUMENTS, DONE, OPEN, PREDICTIONS, RUNS, Check, Document
+from isthmus.workspace.schema import ANSWERS, CHECKED, CHECKS, DONE, OPEN, PREDICTIONS, Check, Checked, Document, Run
 
 LEAST_CHECKED = 20  # documents that people must check before the other labels can be accepted unread
 # Documents that one transaction accepts, so that other writers do not wait long.
@@ -67,7 +67,7 @@ class Checks(LabelledPart):
             If the run is not done, or a number is out of range.
         """
         least = None if threshold is None else check_threshold(threshold)
-        if self._row(RUNS, run).state != DONE:
+        if self._get(Run, run).state != DONE:
             raise UsageError("The run is not done; wait for it.")
         positions = _eligible(self._labels.of(run), least)
         if not len(positions):
@@ -78,13 +78,11 @@ class Checks(LabelledPart):
         seed = int(np.random.default_rng().integers(2**31)) if seed is None else seed
         # Drawing needs no database, so it happens before the write lock is taken.
         drawn = positions[draw_sample(len(positions), n, seed)]
-        with self._db.writing() as connection:
-            found = find_row(connection, RUNS, run)
-            check = add_row(connection, CHECKS, run_id=run, size=n, seed=seed, threshold=least, created_by=by)
-            connection.execute(CHECKED.insert(), _checked_rows(connection, run, check, drawn.tolist()))
-            note_event(
-                connection, "sample drawn", by=by, project=found.project_id, subject=check, size=n, threshold=least
-            )
+        with self._db.writing() as session:
+            found = find(session, Run, run)
+            check = add(session, Check(run=run, size=n, seed=seed, threshold=least, created_by=by)).id
+            session.execute(CHECKED.insert(), _checked_rows(session, run, check, drawn.tolist()))
+            note_event(session, "sample drawn", by=by, project=found.project, subject=check, size=n, threshold=least)
         return self.get(check)
 
     def get(self, id: str) -> Check:
@@ -100,10 +98,7 @@ class Checks(LabelledPart):
         Check
             The check.
         """
-        found = self._first(Check, _WITH_COUNT.where(CHECKS.c.id == str(id)[:64]))
-        if found is None:
-            raise missing("check")
-        return found
+        return self._get(Check, id)
 
     def list(self, run: str) -> builtins.list[Check]:
         """Return the checks of a run, latest first.
@@ -118,7 +113,7 @@ class Checks(LabelledPart):
         list[Check]
             All checks of the run.
         """
-        return self._all(Check, _WITH_COUNT.where(CHECKS.c.run_id == run).order_by(CHECKS.c.created_at.desc()))
+        return self._all(sa.select(Check).where(CHECKS.c.run_id == run).order_by(CHECKS.c.created_at.desc()))
 
     def next(self, check: str, user: str) -> Document | None:
         """Lease the next document of the sample to a person, without showing the run's label.
@@ -137,19 +132,15 @@ class Checks(LabelledPart):
         """
         c, now = CHECKED.c, utc_now()
         free = sa.or_(c.leased_to.is_(None), c.leased_to == user, c.leased_until < now)
-        query = CHECKED.select().where(c.check_id == check, c.answer_id.is_(None), free).order_by(c.place).limit(1)
-        with self._db.writing(durable=False) as connection:
-            find_row(connection, CHECKS, check)
+        query = sa.select(Checked).where(c.check_id == check, c.answer_id.is_(None), free).order_by(c.place).limit(1)
+        with self._db.writing(durable=False) as session:
+            find(session, Check, check)
             # Documents that another transaction locks are skipped, so two people never get the same one.
-            row = connection.execute(query.with_for_update(skip_locked=True)).first()
+            row = session.scalars(query.with_for_update(skip_locked=True)).first()
             if row is None:
                 return None
-            connection.execute(
-                CHECKED.update()
-                .where(c.check_id == check, c.place == row.place)
-                .values(leased_to=user, leased_until=now + LEASE)
-            )
-            return to_record(Document, find_row(connection, DOCUMENTS, row.document_id))
+            row.leased_to, row.leased_until = user, now + LEASE
+            return find(session, Document, row.document)
 
     def answer(self, check: str, document: str, label: str, *, by: str, token: str | None = None) -> None:
         """Record an answer for a document of the sample.
@@ -175,23 +166,19 @@ class Checks(LabelledPart):
         label = check_label(label)
         token = check_token(token)
         c = CHECKED.c
-        with self._db.writing() as connection:
-            found = find_row(connection, CHECKS, check)
-            place = connection.execute(
-                sa.select(c.place).where(c.check_id == check, c.document_id == document)
-            ).scalar()
+        with self._db.writing() as session:
+            found = find(session, Check, check)
+            place = session.execute(sa.select(c.place).where(c.check_id == check, c.document_id == document)).scalar()
             if place is None:
                 raise missing("document in this sample")
             # A sample above a threshold does not represent all labels: its answers do not count as random ones.
             drawn = RANDOM if found.threshold is None else PICKED
             # A client that repeats its request must not add a second answer.
-            if find_answer(connection, document, by, token) is not None:
+            if find_answer(session, document, by, token) is not None:
                 return
-            answer = add_answer(
-                connection, document, label, by=by, run=found.run_id, drawn=drawn, kind="check", token=token
-            )
+            answer = add_answer(session, document, label, by=by, run=found.run, drawn=drawn, kind="check", token=token)
             answered = CHECKED.update().where(c.check_id == check, c.place == place)
-            connection.execute(answered.values(answer_id=answer.id))
+            session.execute(answered.values(answer_id=answer.id))
 
     def estimate(self, check: str) -> dict[str, Any] | None:
         """Estimate the accuracy of the labels from the answers given so far.
@@ -214,13 +201,13 @@ class Checks(LabelledPart):
             .join(ANSWERS, ANSWERS.c.id == c.answer_id)
             .where(c.check_id == check, ANSWERS.c.undone_at.is_(None))
         )
-        with self._db.reading() as connection:
-            found = find_row(connection, CHECKS, check)
-            budget = find_row(connection, RUNS, found.run_id).parameters.get("error_budget", ERROR_BUDGET)
-            rows = connection.execute(query).all()
+        with self._db.reading() as session:
+            found = find(session, Check, check)
+            budget = find(session, Run, found.run).parameters.get("error_budget", ERROR_BUDGET)
+            rows = session.execute(query).all()
         if not rows:
             return None
-        labels = self._labels.of(found.run_id)
+        labels = self._labels.of(found.run)
         positions = _eligible(labels, found.threshold)
         places = np.searchsorted(positions, [row.position for row in rows])
         result = check_sample(
@@ -284,10 +271,10 @@ class Checks(LabelledPart):
                 f"{min(LEAST_CHECKED, eligible)}, before accepting the others unread."
             )
         batch, accepted = new_id(), 0
-        with self._db.writing() as connection:
-            project = find_row(connection, RUNS, found.run).project_id
+        with self._db.writing() as session:
+            project = find(session, Run, found.run).project
             note_event(
-                connection, "labels accepted", by=by, project=project, subject=batch, run=found.run, check=check,
+                session, "labels accepted", by=by, project=project, subject=batch, run=found.run, check=check,
                 threshold=found.threshold, accuracy=None if estimate is None else estimate["accuracy"],
             )  # fmt: skip
         p = PREDICTIONS.c
@@ -296,23 +283,14 @@ class Checks(LabelledPart):
         )
         # One transaction per block: accepting a million labels at once would stop all other writers.
         while True:
-            with self._db.writing() as connection:
-                rows = connection.execute(query.limit(_BLOCK)).all()
+            with self._db.writing() as session:
+                rows = session.execute(query.limit(_BLOCK)).all()
                 accepted += add_batch(
-                    connection, [(row.document_id, row.label) for row in rows], project=project, run=found.run,
+                    session, [(row.document_id, row.label) for row in rows], project=project, run=found.run,
                     by=by, kind="accept", drawn=PICKED, batch=batch,
                 )  # fmt: skip
             if len(rows) < _BLOCK:
                 return accepted
-
-
-_ANSWERED = (
-    sa.select(sa.func.count())
-    .select_from(CHECKED.join(ANSWERS, ANSWERS.c.id == CHECKED.c.answer_id))
-    .where(CHECKED.c.check_id == CHECKS.c.id, ANSWERS.c.undone_at.is_(None))
-    .scalar_subquery()
-)
-_WITH_COUNT = sa.select(CHECKS, _ANSWERED.label("answered"))
 
 
 def _eligible(labels: RunLabels, threshold: float | None) -> np.ndarray:
@@ -322,7 +300,7 @@ def _eligible(labels: RunLabels, threshold: float | None) -> np.ndarray:
     return np.flatnonzero(labels.confidence >= threshold)
 
 
-def _checked_rows(connection: Connection, run: str, check: str, positions: list[int]) -> list[dict[str, Any]]:
+def _checked_rows(session: Session, run: str, check: str, positions: list[int]) -> list[dict[str, Any]]:
     """Return the rows of the sample in the order of the draw, with the answers that people gave earlier.
 
     An answer for many documents at once (accepted labels, a class for a group) does not count, because nobody read
@@ -335,7 +313,7 @@ def _checked_rows(connection: Connection, run: str, check: str, positions: list[
     found: dict[int, Any] = {}
     for block in in_blocks(positions, _NAMED):
         part = query.where(p.run_id == run, p.position.in_(block))
-        found |= {row.position: row for row in connection.execute(part)}
+        found |= {row.position: row for row in session.execute(part)}
     return [
         {"check_id": check, "place": place, "document_id": found[position].document_id, "position": position,
          "answer_id": found[position].answer_id}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus._progress import progress
 from isthmus.corpus import Collection as TextCollection
@@ -26,15 +26,13 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import (
     Context,
     Part,
-    add_row,
+    add,
     check_label,
     check_name,
     choose_one,
-    find_row,
-    missing,
+    find,
     note_event,
     plain_detail,
-    set_row,
 )
 from isthmus.workspace.database import PROGRESS_ROWS, new_id, storable, utc_now
 from isthmus.workspace.documents import TermIndex
@@ -47,11 +45,13 @@ from isthmus.workspace.schema import (
     DOCUMENTS,
     FILES,
     KINDS,
-    PROJECTS,
     RUNS,
     TERMS,
     Annotator,
     Collection,
+    File,
+    Project,
+    Run,
 )
 
 # Limits of a preview: rows, characters of a cell, and columns.
@@ -103,20 +103,21 @@ class Collections(Part):
         """
         choose_one(kind, KINDS, "kind of the collection")
         name = check_filename(filename)
-        self._row(PROJECTS, project)
+        self._get(Project, project)
         with self._files.receive(stream, limit=limit) as arrived:
             preview = self._look(arrived.sha256, read_ending(name), name, kind, file=arrived.path)
             arrived.keep()
         sha256, size = arrived.sha256, arrived.size
-        with self._db.writing() as connection:
-            if connection.execute(sa.select(FILES.c.sha256).where(FILES.c.sha256 == sha256)).first() is None:
-                add_row(connection, FILES, sha256=sha256, size=size)
-            collection = add_row(
-                connection, COLLECTIONS, project_id=project, name=name, ending=read_ending(name), kind=kind,
-                sha256=sha256, state="new", preview=preview, documents=0, labelled=0, created_by=by,
+        with self._db.writing() as session:
+            if session.execute(sa.select(FILES.c.sha256).where(FILES.c.sha256 == sha256)).first() is None:
+                add(session, File(sha256=sha256, size=size))
+            made = Collection(
+                project=project, name=name, ending=read_ending(name), kind=kind, sha256=sha256, state="new",
+                preview=preview, created_by=by,
             )  # fmt: skip
+            collection = add(session, made).id
             note_event(
-                connection, "collection added", by=by, project=project, subject=collection,
+                session, "collection added", by=by, project=project, subject=collection,
                 name=name, role=kind, sha256=sha256, size=size,
             )  # fmt: skip
         return self.get(collection)
@@ -159,10 +160,7 @@ class Collections(Part):
         Collection
             The collection.
         """
-        found = self._first(Collection, _WITH_SIZE.where(COLLECTIONS.c.id == str(id)[:64]))
-        if found is None:
-            raise missing("collection")
-        return found
+        return self._get(Collection, id)
 
     def list(self, project: str, *, kind: str | None = None) -> builtins.list[Collection]:
         """Return the collections of a project in the order in which they were added.
@@ -179,11 +177,11 @@ class Collections(Part):
         list[Collection]
             Collections that have not been removed.
         """
-        query = _WITH_SIZE.where(COLLECTIONS.c.project_id == project, COLLECTIONS.c.removed_at.is_(None))
+        query = sa.select(Collection).where(COLLECTIONS.c.project_id == project, COLLECTIONS.c.removed_at.is_(None))
         query = query.order_by(COLLECTIONS.c.created_at, COLLECTIONS.c.id)
         if kind is not None:
             query = query.where(COLLECTIONS.c.kind == kind)
-        return self._all(Collection, query)
+        return self._all(query)
 
     def preview(self, id: str, *, sheet: str | None = None) -> dict[str, Any]:
         """Return the first rows and the columns of a file, with guesses which column holds what.
@@ -203,7 +201,7 @@ class Collections(Part):
             with ``check``, ``count``, ``examples`` and ``message``), ``notes``, and ``problem`` (a sentence, or "" if
             the documents can be read). For a workbook also ``sheets`` and ``sheet``.
         """
-        row = self._row(COLLECTIONS, id)
+        row = self._get(Collection, id)
         if sheet is None:
             return row.preview
         return self._look(row.sha256, row.ending, row.name, row.kind, sheet=sheet)
@@ -255,10 +253,9 @@ class Collections(Part):
         DataError
             If a column does not exist or the file cannot be read.
         """
-        with self._db.reading() as connection:
-            row = find_row(connection, COLLECTIONS, id)
-            size = connection.execute(sa.select(FILES.c.size).where(FILES.c.sha256 == row.sha256)).scalar_one()
-            if _is_used(connection, id):
+        with self._db.reading() as session:
+            row = find(session, Collection, id)
+            if _is_used(session, id):
                 raise UsageError(
                     f"{row.name!r} has been used in a run, so its documents stay as they are; add the file again to "
                     "map other columns."
@@ -268,17 +265,16 @@ class Collections(Part):
         if not mapping["text"] or not all(isinstance(name, str) for name in mapping["text"]):
             raise UsageError("No text column is named; choose at least one.")
         self._check_columns(row, mapping)
-        inline = size <= INLINE if inline is None else inline
+        inline = row.size <= INLINE if inline is None else inline
         # Read before writing: if the new columns cannot be read, the earlier mapping stays unchanged.
         docs = self._read(row, mapping, kind) if inline else None
-        with self._db.writing() as connection:
+        with self._db.writing() as session:
             state = "new" if inline else "reading"
-            set_row(connection, COLLECTIONS, id, mapping=plain_detail(mapping), kind=kind, state=state)
-            note_event(
-                connection, "columns mapped", by=by, project=row.project_id, subject=id, role=kind, mapping=mapping
-            )
+            found = find(session, Collection, id)
+            found.mapping, found.kind, found.state = plain_detail(mapping), kind, state
+            note_event(session, "columns mapped", by=by, project=row.project, subject=id, role=kind, mapping=mapping)
             if not inline:
-                add_job(connection, "import", {"collection": id}, by=by, project=row.project_id)
+                add_job(session, "import", {"collection": id}, by=by, project=row.project)
         if inline:
             self.read_documents(id, docs)
         return self.get(id)
@@ -310,14 +306,14 @@ class Collections(Part):
         int
             Number of documents.
         """
-        row = self._row(COLLECTIONS, id)
+        row = self._get(Collection, id)
         progress("reading the file", 0, 1)
         if docs is None:
             docs = self._read(row, row.mapping, row.kind)
-        with self._db.writing() as connection:
+        with self._db.writing() as session:
             # An interrupted import may have stored a part of the rows.
-            connection.execute(TERMS.delete().where(TERMS.c.collection_id == id))
-            connection.execute(DOCUMENTS.delete().where(DOCUMENTS.c.collection_id == id))
+            session.execute(TERMS.delete().where(TERMS.c.collection_id == id))
+            session.execute(DOCUMENTS.delete().where(DOCUMENTS.c.collection_id == id))
         self._db.insert_many(DOCUMENTS, _document_rows(id, docs))
         texts = [storable(text) for text in docs.texts]
         progress("indexing words", 0, 1)
@@ -327,9 +323,10 @@ class Collections(Part):
         classes = Counter(label for label in docs.labels if label is not None)
         facts = {"findings": docs.checks(), "notes": docs.notes, "encoding": docs.encoding, "classes": classes}
         facts["terms"] = index.settings
-        with self._db.writing() as connection:
-            counts = {"documents": len(docs), "labelled": sum(classes.values())}
-            set_row(connection, COLLECTIONS, id, state="ready", facts=plain_detail(facts), **counts)
+        with self._db.writing() as session:
+            found = find(session, Collection, id)
+            found.state, found.facts = "ready", plain_detail(facts)
+            found.documents, found.labelled = len(docs), sum(classes.values())
         return len(docs)
 
     def remove(self, id: str, *, by: str) -> None:
@@ -342,10 +339,10 @@ class Collections(Part):
         by : str
             Id of the person who makes the change.
         """
-        with self._db.writing() as connection:
-            row = find_row(connection, COLLECTIONS, id, lock=True)
-            set_row(connection, COLLECTIONS, id, removed_at=utc_now())
-            note_event(connection, "collection removed", by=by, project=row.project_id, subject=id, name=row.name)
+        with self._db.writing() as session:
+            row = find(session, Collection, id, lock=True)
+            row.removed_at = utc_now()
+            note_event(session, "collection removed", by=by, project=row.project, subject=id, name=row.name)
 
     def table(self, id: str) -> dict[str, builtins.list]:
         """Return every column of the file as it was read, for exports.
@@ -360,7 +357,7 @@ class Collections(Part):
         dict[str, list]
             Cells by column.
         """
-        row = self._row(COLLECTIONS, id)
+        row = self._get(Collection, id)
         return self._rows(row, row.mapping).table()
 
     # Reading: a file is parsed once, when it is uploaded
@@ -406,7 +403,6 @@ class Collections(Part):
 # How a label column is guessed, by kind of collection: by its name only (None), by its cells too (True), or not at all
 # (False).
 _WANTED = {"source": True, "target": None, "extra": False}
-_WITH_SIZE = sa.select(COLLECTIONS, FILES.c.size).join(FILES, FILES.c.sha256 == COLLECTIONS.c.sha256)
 
 
 def check_filename(given: str) -> str:
@@ -425,14 +421,14 @@ def check_filename(given: str) -> str:
     return check_name(str(given).replace("\\", "/").rpartition("/")[2] or "file", "file", 300)
 
 
-def _is_used(connection: Any, id: str) -> bool:
+def _is_used(session: Session, id: str) -> bool:
     """Return whether a run or an answer refers to the documents of a collection."""
     runs = sa.select(RUNS.c.record).join(COLLECTIONS, COLLECTIONS.c.project_id == RUNS.c.project_id)
-    for record in connection.scalars(runs.where(COLLECTIONS.c.id == id)):
+    for record in session.scalars(runs.where(COLLECTIONS.c.id == id)):
         if id in {part["id"] for part in record.get("collections", [])}:
             return True
     answered = sa.select(ANSWERS.c.id).join(DOCUMENTS, DOCUMENTS.c.id == ANSWERS.c.document_id)
-    return connection.execute(answered.where(DOCUMENTS.c.collection_id == id).limit(1)).first() is not None
+    return session.execute(answered.where(DOCUMENTS.c.collection_id == id).limit(1)).first() is not None
 
 
 def _document_rows(collection: str, docs: TextCollection) -> Iterator[dict[str, Any]]:
@@ -603,19 +599,20 @@ class Annotators(Part):
                 )
             name = check_name(entry["by"], "annotator")
             said.setdefault(name, {})[int(entry["row"])] = check_label(str(entry["label"]))
-        with self._db.writing() as connection:
-            found = find_row(connection, RUNS, run)
+        with self._db.writing() as session:
+            found = find(session, Run, run)
             for name, answers in said.items():
-                id = add_row(
-                    connection, ANNOTATORS, project_id=found.project_id, target_id=found.target_id, name=name,
+                made = Annotator(
+                    project=found.project, target=found.target, name=name,
                     file=check_filename(file), answers=len(answers), created_by=by,
                     said=[list(answer) for answer in sorted(answers.items())],
                 )  # fmt: skip
+                add(session, made)
                 note_event(
-                    connection, "annotator added", by=by, project=found.project_id, subject=id, name=name,
+                    session, "annotator added", by=by, project=found.project, subject=made.id, name=name,
                     answers=len(answers), file=file,
                 )  # fmt: skip
-        return self.list(found.project_id)
+        return self.list(found.project)
 
     def list(self, project: str) -> builtins.list[Annotator]:
         """Return the annotators of a project in the order in which their files were added.
@@ -630,8 +627,8 @@ class Annotators(Part):
         list[Annotator]
             Annotators that have not been removed.
         """
-        query = ANNOTATORS.select().where(ANNOTATORS.c.project_id == project, ANNOTATORS.c.removed_at.is_(None))
-        return self._all(Annotator, query.order_by(ANNOTATORS.c.created_at, ANNOTATORS.c.id))
+        query = sa.select(Annotator).where(ANNOTATORS.c.project_id == project, ANNOTATORS.c.removed_at.is_(None))
+        return self._all(query.order_by(ANNOTATORS.c.created_at, ANNOTATORS.c.id))
 
     def get(self, id: str) -> Annotator:
         """Return an annotator's file by its id, or raise an error if it does not exist.
@@ -658,19 +655,19 @@ class Annotators(Part):
         by : str
             Id of the person who makes the change.
         """
-        with self._db.writing() as connection:
-            row = find_row(connection, ANNOTATORS, id, lock=True)
-            set_row(connection, ANNOTATORS, id, removed_at=utc_now(), removed_by=by)
-            note_event(connection, "annotator removed", by=by, project=row.project_id, subject=id, name=row.name)
+        with self._db.writing() as session:
+            row = find(session, Annotator, id, lock=True)
+            row.removed_at, row.removed_by = utc_now(), by
+            note_event(session, "annotator removed", by=by, project=row.project, subject=id, name=row.name)
 
 
-def annotator_snapshot(connection: Connection, target: str) -> list[list]:
+def annotator_snapshot(session: Session, target: str) -> list[list]:
     """Return the answers of all annotators for the documents of a target.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     target : str
         Id of the target collection.
 
@@ -683,6 +680,6 @@ def annotator_snapshot(connection: Connection, target: str) -> list[list]:
     query = sa.select(h.name, h.said).where(h.target_id == target, h.removed_at.is_(None))
     said: dict[tuple[str, int], str] = {}
     # In the order of the files, so that an annotator's later answer replaces the earlier one.
-    for name, answers in connection.execute(query.order_by(h.created_at, h.id)):
+    for name, answers in session.execute(query.order_by(h.created_at, h.id)):
         said |= {(name, position): label for position, label in answers}
     return [[position, label, name] for (name, position), label in said.items()]

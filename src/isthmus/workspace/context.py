@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus._utils import to_plain
 from isthmus.exceptions import DataError, UsageError
-from isthmus.workspace.database import Database, new_id, storable, utc_now
-from isthmus.workspace.schema import EVENTS, TABLES, Event
+from isthmus.workspace.database import Database, storable
+from isthmus.workspace.schema import Base, Event
 
-Record = TypeVar("Record")
+Row = TypeVar("Row", bound=Base)
 # Longest name and longest class, in characters.
 _NAME = 200
 _LABEL = 200
 MOST = 500  # most rows on one page
-_EVENT = EVENTS.insert()
-_SINGULAR = {"people": "person", "class_names": "name"}  # singular of table names that do not only lose an s
 
 
 @dataclass(frozen=True)
@@ -76,74 +72,37 @@ class Context:
         raise DataError("The model of this run is missing from the workspace; run it again.", code="bad-workspace")
 
 
-def to_record(kind: type[Record], row: Any) -> Record:
-    """Return a row of the database as a record; the column ``project_id`` fills the field ``project`` and so on.
-
-    Parameters
-    ----------
-    kind : type[Record]
-        Dataclass of the record.
-    row : Any
-        Row that a query returned.
-
-    Returns
-    -------
-    Record
-        The record.
-    """
-    cells = row._mapping
-    return kind(**{field: cells[column] for field, column in _columns(kind, row._fields)})  # type: ignore[arg-type]
-
-
-@cache
-def _columns(kind: type, found: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the fields of a record with the columns that fill them."""
-    # A query may omit columns; their fields then keep their defaults.
-    pairs = ((field.name, field.name if field.name in found else f"{field.name}_id") for field in fields(kind))
-    return [(field, column) for field, column in pairs if column in found]
-
-
 class Part:
-    """Base class of the parts of a workspace: reads rows and returns them as records."""
+    """Base class of the parts of a workspace."""
 
     def __init__(self, context: Context):
         self._db = context.db
 
-    def _row(self, table: sa.Table, id: Any) -> Any:
+    def _get(self, kind: type[Row], id: str) -> Row:
         """Return a row by its id, or raise an error if it does not exist."""
-        with self._db.reading() as connection:
-            return find_row(connection, table, id)
+        with self._db.reading() as session:
+            return find(session, kind, id)
 
-    def _get(self, kind: type[Record], id: str) -> Record:
-        """Return a record by its id, or raise an error if it does not exist."""
-        return to_record(kind, self._row(TABLES[kind], id))
+    def _first(self, query: sa.Select) -> Any:
+        """Return the first row that a query finds, or None."""
+        with self._db.reading() as session:
+            return session.scalars(query).first()
 
-    def _first(self, kind: type[Record], query: sa.Select, values: Mapping[str, Any] | None = None) -> Record | None:
-        """Return the first record that a query finds, or None."""
-        with self._db.reading() as connection:
-            row = connection.execute(query, values).first()
-        return None if row is None else to_record(kind, row)
-
-    def _all(self, kind: type[Record], query: sa.Select) -> list[Record]:
-        """Return all records that a query finds."""
-        with self._db.reading() as connection:
-            return [to_record(kind, row) for row in connection.execute(query)]
-
-    def _dicts(self, query: sa.Select) -> list[dict[str, Any]]:
-        """Return all rows that a query finds as dicts."""
-        with self._db.reading() as connection:
-            return [dict(row._mapping) for row in connection.execute(query)]
+    def _all(self, query: sa.Select) -> list[Any]:
+        """Return all rows that a query finds."""
+        with self._db.reading() as session:
+            return list(session.scalars(query))
 
 
-def find_row(connection: Connection, table: sa.Table, id: Any, *, lock: bool = False) -> Any:
+def find(session: Session, kind: type[Row], id: Any, *, lock: bool = False) -> Row:
     """Return a row by its id.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
-    table : sa.Table
-        Table that contains the row.
+    session : Session
+        Session with an open transaction.
+    kind : type
+        Class of the table.
     id : Any
         Id of the row, possibly from a client.
     lock : bool, default=False
@@ -151,7 +110,7 @@ def find_row(connection: Connection, table: sa.Table, id: Any, *, lock: bool = F
 
     Returns
     -------
-    Any
+    Row
         The row.
 
     Raises
@@ -159,52 +118,41 @@ def find_row(connection: Connection, table: sa.Table, id: Any, *, lock: bool = F
     DataError
         If no row has this id.
     """
-    row = connection.execute(_row_with_id(table, lock), {"wanted": storable(str(id)[:64])}).first()
-    if row is None:
-        raise missing(_SINGULAR.get(table.name) or table.name.removesuffix("s"))
-    return row
+    table: Any = kind
+    query = sa.select(kind).where(table.id == storable(str(id)[:64]))
+    found = session.scalars(query.with_for_update(key_share=True, of=kind) if lock else query).first()
+    if found is None:
+        raise missing(kind.__name__.lower())
+    return found
 
 
-@cache
-def _row_with_id(table: sa.Table, lock: bool) -> sa.Select:
-    """Return the statement that selects a row by its id."""
-    # Built once per table: building a statement takes longer than running it.
-    query = table.select().where(table.c.id == sa.bindparam("wanted"))
-    return query.with_for_update(key_share=True) if lock else query
-
-
-def add_row(connection: Connection, table: sa.Table, **values: Any) -> str:
-    """Insert a row and fill in its id and its time, if the table has these columns.
+def add(session: Session, row: Row) -> Row:
+    """Insert a row, and return it with its id and its time.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
-    table : sa.Table
-        Table to insert into.
-    **values : Any
-        Values of the other columns.
+    session : Session
+        Session with an open transaction.
+    row : Row
+        The new row.
 
     Returns
     -------
-    str
-        Id of the new row, or "" if the table has no ids.
+    Row
+        The same row.
     """
-    if "id" in table.c and "id" not in values:
-        values["id"] = new_id()
-    # The process sets times, not the database, so that both databases behave alike.
-    times = {name: utc_now() for name in ("created_at", "at", "since") if name in table.c}
-    connection.execute(table.insert().values(**{**times, **values}))
-    return values.get("id", "")
+    session.add(row)
+    session.flush()
+    return row
 
 
-def count_by(connection: Connection, column: Any, *where: Any) -> dict[Any, int]:
+def count_by(session: Session, column: Any, *where: Any) -> dict[Any, int]:
     """Count rows by the values of a column.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     column : Any
         Column to group by.
     *where : Any
@@ -216,24 +164,7 @@ def count_by(connection: Connection, column: Any, *where: Any) -> dict[Any, int]
         Number of rows by value.
     """
     query = sa.select(column, sa.func.count()).where(*where).group_by(column)
-    return dict(connection.execute(query).all())
-
-
-def set_row(connection: Connection, table: sa.Table, id: str, **values: Any) -> None:
-    """Change columns of a row.
-
-    Parameters
-    ----------
-    connection : Connection
-        Connection with an open transaction.
-    table : sa.Table
-        Table that contains the row.
-    id : str
-        Id of the row.
-    **values : Any
-        New values by column.
-    """
-    connection.execute(table.update().where(table.c.id == id).values(**values))
+    return {row[0]: row[1] for row in session.execute(query)}
 
 
 def missing(what: str) -> DataError:
@@ -355,13 +286,13 @@ def check_count(value: Any, name: str, most: int | None = None) -> int:
     return value
 
 
-def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) -> sa.Select:
+def log_page(kind: Any, after: int | None, limit: int, *, latest: bool) -> sa.Select:
     """Return the query for a page of rows in the order of their numbers.
 
     Parameters
     ----------
-    table : sa.Table
-        Table with the column ``number``.
+    kind : type
+        Class of a table with the column ``number``.
     after : int or None
         Number of the last row on the previous page.
     limit : int
@@ -375,11 +306,10 @@ def log_page(table: sa.Table, after: int | None, limit: int, *, latest: bool) ->
         The query.
     """
     after, limit = check_page(after, limit)
-    number = table.c.number
-    query = table.select().order_by(number.desc() if latest else number).limit(limit)
+    query = sa.select(kind).order_by(kind.number.desc() if latest else kind.number).limit(limit)
     if after is not None:
         # Pages by number stay correct while new rows arrive; an offset would repeat rows.
-        query = query.where(number < after if latest else number > after)
+        query = query.where(kind.number < after if latest else kind.number > after)
     return query
 
 
@@ -411,14 +341,14 @@ def choose_one(value: Any, allowed: tuple[str, ...], what: str) -> str:
 
 
 def note_event(
-    connection: Connection, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail: Any
+    session: Session, kind: str, *, by: str | None, project: str | None = None, subject: str = "", **detail: Any
 ) -> None:
     """Write a line of the audit log in the transaction of the change that it records.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     kind : str
         What happened, such as "answer given".
     by : str or None
@@ -430,8 +360,7 @@ def note_event(
     **detail : Any
         More facts, by name.
     """
-    row = {"at": utc_now(), "by": by, "project_id": project, "kind": kind, "subject": subject}
-    connection.execute(_EVENT, {**row, "detail": plain_detail(detail)})
+    session.add(Event(by=by, project=project, kind=kind, subject=subject, detail=plain_detail(detail)))
 
 
 def plain_detail(detail: Any) -> Any:
@@ -488,10 +417,10 @@ class Audit(Part):
         list[Event]
             Events by number; newest first if ``latest``.
         """
-        query = log_page(EVENTS, after, limit, latest=latest)
+        query = log_page(Event, after, limit, latest=latest)
         if project is not None:
-            query = query.where(EVENTS.c.project_id == project)
-        return self._all(Event, query)
+            query = query.where(Event.project == project)
+        return self._all(query)
 
     def note(self, kind: str, *, by: str | None, subject: str = "", **detail) -> None:
         """Write an event that no other part of the workspace records, such as a download.
@@ -507,5 +436,5 @@ class Audit(Part):
         **detail
             More facts, by name.
         """
-        with self._db.writing() as connection:
-            note_event(connection, kind, by=by, subject=subject, **detail)
+        with self._db.writing() as session:
+            note_event(session, kind, by=by, subject=subject, **detail)

@@ -17,6 +17,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus._utils import import_optional
 from isthmus.corpus.decode import mend_surrogates
@@ -127,19 +128,19 @@ class Database:
             sa.event.listen(self.engine, "begin", _begin_sqlite)
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Open a connection for reading and translate database errors.
+    def reading(self) -> Iterator[Session]:
+        """Open a session for reading and translate database errors.
 
         Yields
         ------
-        Connection
-            A connection in a read transaction.
+        Session
+            A session in a read transaction.
         """
-        with _translated_errors(), self.engine.connect() as connection:
-            yield connection
+        with _translated_errors(), Session(self.engine, expire_on_commit=False) as session:
+            yield session
 
     @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[Connection]:
+    def writing(self, *, durable: bool = True) -> Iterator[Session]:
         """Open a transaction: commit it when the block ends, roll it back if the block fails.
 
         Parameters
@@ -150,15 +151,16 @@ class Database:
 
         Yields
         ------
-        Connection
-            A connection in a write transaction.
+        Session
+            A session in a write transaction.
         """
-        with self._turn, _translated_errors(), self.engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITE: True, _DURABLE: durable})
-            with connection.begin():
-                if not (durable or self.is_sqlite):
-                    connection.exec_driver_sql("SET LOCAL synchronous_commit TO off")
-                yield connection
+        engine = self.engine.execution_options(**{_WRITE: True, _DURABLE: durable})
+        # Objects stay readable after the transaction.
+        with self._turn, _translated_errors(), Session(engine, expire_on_commit=False) as session, session.begin():
+            session.connection()  # begins the transaction now, so that a writer takes its lock before it reads
+            if not (durable or self.is_sqlite):
+                session.execute(sa.text("SET LOCAL synchronous_commit TO off"))
+            yield session
 
     def insert_many(self, table: sa.Table, rows: Iterable[Mapping[str, Any]]) -> int:
         """Insert rows in blocks, with one transaction per block, so that other writers do not wait long.
@@ -177,8 +179,8 @@ class Database:
         """
         count = 0
         for block in in_blocks(rows, _BLOCK):
-            with self.writing() as connection:
-                connection.execute(table.insert(), block)
+            with self.writing() as session:
+                session.execute(table.insert(), block)
             count += len(block)
         return count
 
@@ -208,7 +210,8 @@ class Database:
                 f"The workspace was written by a newer version of isthmus (tables at {found or to!r}); update isthmus.",
                 code="bad-workspace",
             )
-        with self.writing() as connection:
+        with self.writing() as session:
+            connection = session.connection()
             if not self.is_sqlite:  # one process migrates while the others wait
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATING})")
             command.upgrade(self._alembic(connection), to)

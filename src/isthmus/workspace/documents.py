@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus.corpus import replacing
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.tokens import readable, surface_forms
-from isthmus.workspace.context import Context, Part, check_page, missing, to_record
+from isthmus.workspace.context import Context, Part, check_page, missing
 from isthmus.workspace.database import Database
-from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, PREDICTIONS, TERMS, Document
+from isthmus.workspace.schema import COLLECTIONS, DOCUMENTS, PREDICTIONS, TERMS, Collection, Document
 
 # -- Which documents contain a term, as rows of a table: a full-text search that is the same in both databases. Terms
 # are those of the methods: stems where the language has them, character chunks of scripts without blanks.
@@ -153,7 +153,7 @@ def unpack_positions(packed: bytes) -> np.ndarray:
 
 # Longest query in characters; the rest is ignored.
 _LONGEST_QUERY = 200
-_MANY = DOCUMENTS.select().where(DOCUMENTS.c.id.in_(sa.bindparam("wanted", expanding=True)))
+_MANY = sa.select(Document).where(DOCUMENTS.c.id.in_(sa.bindparam("wanted", expanding=True)))
 
 
 class Documents(Part):
@@ -177,9 +177,9 @@ class Documents(Part):
             Documents of the page.
         """
         after, limit = check_page(after, limit)
-        query = DOCUMENTS.select().where(DOCUMENTS.c.collection_id == collection)
+        query = sa.select(Document).where(DOCUMENTS.c.collection_id == collection)
         query = query.where(DOCUMENTS.c.position > (-1 if after is None else after))
-        return self._all(Document, query.order_by(DOCUMENTS.c.position).limit(limit))
+        return self._all(query.order_by(DOCUMENTS.c.position).limit(limit))
 
     def get(self, id: str) -> Document:
         """Return a document by its id, or raise an error if it does not exist.
@@ -209,9 +209,8 @@ class Documents(Part):
         list[Document]
             The documents.
         """
-        with self._db.reading() as connection:
-            rows = connection.execute(_MANY, {"wanted": [str(id) for id in ids]})
-            found = {row.id: to_record(Document, row) for row in rows}
+        with self._db.reading() as session:
+            found = {row.id: row for row in session.scalars(_MANY, {"wanted": [str(id) for id in ids]})}
         return [found[id] for id in ids if id in found]
 
     def search(
@@ -238,21 +237,21 @@ class Documents(Part):
             Number of documents found, and the documents of the page.
         """
         after, limit = check_page(after, limit)
-        with self._db.reading() as connection:
-            where = searched_collection(connection, project, collection)
+        with self._db.reading() as session:
+            where = searched_collection(session, project, collection)
             if where is None:
                 return 0, []
-            positions = search_collection(connection, where, query)
-            return len(positions), documents_at(connection, where.id, positions, after=after, limit=limit)
+            positions = search_collection(session, where, query)
+            return len(positions), documents_at(session, where.id, positions, after=after, limit=limit)
 
 
-def searched_collection(connection: Connection, project: str, collection: str | None = None) -> Any:
+def searched_collection(session: Session, project: str, collection: str | None = None) -> Any:
     """Return the row of the collection to search.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     project : str
         Id of the project.
     collection : str, optional
@@ -264,18 +263,18 @@ def searched_collection(connection: Connection, project: str, collection: str | 
         Row of the collection, or None if there is none.
     """
     c = COLLECTIONS.c
-    query = COLLECTIONS.select().where(c.project_id == project, c.state == "ready", c.removed_at.is_(None))
+    query = sa.select(Collection).where(c.project_id == project, c.state == "ready", c.removed_at.is_(None))
     query = query.where(c.kind == "target" if collection is None else c.id == collection)
-    return connection.execute(query.order_by(c.created_at.desc()).limit(1)).first()
+    return session.scalars(query.order_by(c.created_at.desc()).limit(1)).first()
 
 
-def search_collection(connection: Connection, where: Any, query: str) -> np.ndarray:
+def search_collection(session: Session, where: Any, query: str) -> np.ndarray:
     """Find the documents of a collection that contain every word of a query.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     where : Any
         Row of the collection.
     query : str
@@ -288,7 +287,7 @@ def search_collection(connection: Connection, where: Any, query: str) -> np.ndar
     """
     terms = read_query(str(query)[:_LONGEST_QUERY], (where.facts or {}).get("terms", {}))
     found = sa.select(TERMS.c.positions).where(TERMS.c.collection_id == where.id, TERMS.c.term.in_(terms))
-    packed = connection.scalars(found).all() if terms else []
+    packed = session.scalars(found).all() if terms else []
     # A term that is missing from the index occurs in no document.
     if not packed or len(packed) < len(terms):
         return np.zeros(0, dtype=np.int64)
@@ -296,14 +295,14 @@ def search_collection(connection: Connection, where: Any, query: str) -> np.ndar
 
 
 def documents_at(
-    connection: Connection, collection: str, positions: np.ndarray, *, after: int | None = None, limit: int = 50
+    session: Session, collection: str, positions: np.ndarray, *, after: int | None = None, limit: int = 50
 ) -> list[Document]:
     """Return one page of the documents at the given positions.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     collection : str
         Id of the collection.
     positions : np.ndarray
@@ -321,8 +320,8 @@ def documents_at(
     d = DOCUMENTS.c
     start = 0 if after is None else int(np.searchsorted(positions, after, side="right"))
     shown = positions[start : start + limit].tolist()
-    rows = connection.execute(DOCUMENTS.select().where(d.collection_id == collection, d.position.in_(shown)))
-    return sorted((to_record(Document, row) for row in rows), key=lambda found: found.position)
+    query = sa.select(Document).where(d.collection_id == collection, d.position.in_(shown))
+    return list(session.scalars(query.order_by(d.position)))
 
 
 # -- The labels of a run as arrays. They are read once, because a finished run never changes
@@ -443,8 +442,8 @@ class LabelStore:
         p = PREDICTIONS.c
         columns = (p.label, p.confidence, p.needs_review, p.novel_group)
         query = sa.select(*columns).where(p.run_id == run).order_by(p.position)
-        with self._db.reading() as connection:
-            rows = connection.execute(query).all()
+        with self._db.reading() as session:
+            rows = session.execute(query).all()
         if not rows:
             raise missing("run")
         code: dict[str, int] = {}

@@ -17,7 +17,7 @@ from isthmus.corpus.sheets import Layout
 from isthmus.exceptions import DataError, UsageError
 from isthmus.options import ADDED
 from isthmus.workspace.collections import Collections
-from isthmus.workspace.context import Context, Part, add_row, choose_one, find_row, note_event
+from isthmus.workspace.context import Context, Part, choose_one, find, note_event
 from isthmus.workspace.database import new_id
 from isthmus.workspace.jobs import Jobs
 from isthmus.workspace.runs import read_table
@@ -32,10 +32,9 @@ from isthmus.workspace.schema import (
     OF_GROUP,
     PEOPLE,
     PREDICTIONS,
-    PROJECTS,
-    RUNS,
     Export,
     Job,
+    Project,
     Run,
 )
 
@@ -146,12 +145,13 @@ class Exports(Part):
         write[kind](path, project, run)
         # The stored hash proves later which content left the workspace.
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        with self._db.writing() as connection:
-            add_row(
-                connection, EXPORTS, id=export, project_id=project, run_id=run, kind=kind, ending=ending, name=name,
+        with self._db.writing() as session:
+            made = Export(
+                id=export, project=project, run=run, kind=kind, ending=ending, name=name,
                 sha256=digest, size=path.stat().st_size, created_by=by,
             )  # fmt: skip
-            note_event(connection, "exported", by=by, project=project, subject=export, what=kind, run=run, name=name)
+            session.add(made)
+            note_event(session, "exported", by=by, project=project, subject=export, what=kind, run=run, name=name)
         return self.get(export)
 
     def get(self, id: str) -> Export:
@@ -182,8 +182,10 @@ class Exports(Part):
         list[Export]
             The exports.
         """
-        query = EXPORTS.select().where(EXPORTS.c.project_id == project).order_by(EXPORTS.c.created_at.desc()).limit(100)
-        return self._all(Export, query)
+        query = (
+            sa.select(Export).where(EXPORTS.c.project_id == project).order_by(EXPORTS.c.created_at.desc()).limit(100)
+        )
+        return self._all(query)
 
     def load(self, run: str) -> Any:
         """Load the saved result of a finished labelling run, for labelling other texts.
@@ -205,7 +207,7 @@ class Exports(Part):
         """
         from isthmus.workspace.running import load_result  # loads the methods
 
-        found = self._row(RUNS, run)
+        found = self._get(Run, run)
         if found.state != DONE or found.kind != "label":
             raise UsageError("Only a finished labelling run can label texts.")
         return load_result(self._context, run)
@@ -242,11 +244,11 @@ class Exports(Part):
         """Return the ending and the file name of an export, or raise an error if it cannot be made."""
         choose_one(kind, tuple(KINDS), "kind of export")
         ending = choose_one(ending or KINDS[kind][0], KINDS[kind], f"ending of an export of {kind}")
-        name, number = self._row(PROJECTS, project).name, ""
+        name, number = self._get(Project, project).name, ""
         if run is not None or kind in _OF_A_RUN:
-            found = self._row(RUNS, run)
+            found = self._get(Run, run)
             number = f"-run-{found.number}"
-            if kind in _OF_A_RUN and (found.project_id != project or found.state != DONE or found.kind != "label"):
+            if kind in _OF_A_RUN and (found.project != project or found.state != DONE or found.kind != "label"):
                 raise UsageError("Only a finished labelling run of this project can be exported.")
         return ending, f"{_slug(name)}{number}-{kind}{ending}"
 
@@ -266,11 +268,11 @@ class Exports(Part):
             .order_by(p.position)
         )  # fmt: skip
         columns: dict[str, builtins.list] = {name: [] for name in LABELLED}
-        with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run)
+        with self._db.reading() as session:
+            found = find(session, Run, run)
             # Answers may use names of classes that were renamed before this run.
-            target, renamed = found.target_id, found.record.get("class_names", {})
-            for row in connection.execute(query):
+            target, renamed = found.target, found.record.get("class_names", {})
+            for row in session.execute(query):
                 decided = row.said is not None
                 # Labels accepted unread keep the run's confidence.
                 read = decided and row.kind not in ("accept", OF_GROUP)
@@ -305,8 +307,8 @@ class Exports(Part):
             .where(a.project_id == project)
             .order_by(a.number)
         )  # fmt: skip
-        with self._db.reading() as connection:
-            found = connection.execute(query)
+        with self._db.reading() as session:
+            found = session.execute(query)
             names, rows = list(found.keys()), found.all()
         columns = {name: [_cell(row[place]) for row in rows] for place, name in enumerate(names)}
         write_rows(path, columns, spreadsheet_safe=True)
@@ -315,11 +317,11 @@ class Exports(Part):
         """Write the classes of a run with their descriptions and numbers of documents."""
         a = ANSWERS.c
         answered = sa.select(a.label, sa.func.count().label("n")).where(a.project_id == project, a.current)
-        with self._db.reading() as connection:
-            rows = read_table(connection, run, "codebook") or []
-            renamed = find_row(connection, RUNS, run).record.get("class_names", {})
+        with self._db.reading() as session:
+            rows = read_table(session, run, "codebook") or []
+            renamed = find(session, Run, run).record.get("class_names", {})
             named = {row["class"] for row in rows}
-            for said in connection.execute(answered.group_by(a.label).order_by(a.label)):
+            for said in session.execute(answered.group_by(a.label).order_by(a.label)):
                 # A class that only people have used so far is missing from the run's codebook.
                 if renamed.get(said.label, said.label) not in named:
                     rows.append({"class": said.label, "description": "", "documents": said.n})
@@ -330,7 +332,7 @@ class Exports(Part):
         e = EVENTS.c
         query = sa.select(e.number, e.at, PEOPLE.c.name, e.by, e.kind, e.subject, e.detail)
         query = query.outerjoin(PEOPLE, PEOPLE.c.id == e.by).where(e.project_id == project).order_by(e.number)
-        with self._db.reading() as connection:
+        with self._db.reading() as session:
             rows = [
                 {
                     "number": row.number,
@@ -341,7 +343,7 @@ class Exports(Part):
                     "subject": row.subject,
                     "detail": row.detail,
                 }
-                for row in connection.execute(query)
+                for row in session.execute(query)
             ]
         if path.suffix == ".jsonl":
             write_records(path, rows)

@@ -8,21 +8,19 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.feedback.answers import PICKED, propose_names
 from isthmus.workspace.answers import add_batch
 from isthmus.workspace.context import (
-    add_row,
+    add,
     check_label,
     check_name,
     check_page,
     count_by,
-    find_row,
+    find,
     note_event,
-    set_row,
-    to_record,
 )
 from isthmus.workspace.database import utc_now
 from isthmus.workspace.documents import LabelledPart, documents_at, search_collection, searched_collection
@@ -34,11 +32,13 @@ from isthmus.workspace.schema import (
     DONE,
     OF_GROUP,
     PREDICTIONS,
-    PROJECTS,
     RUN_TABLES,
     RUNS,
     TERMS,
     WORDS,
+    ClassName,
+    Project,
+    Run,
     Word,
 )
 
@@ -65,15 +65,15 @@ class Groups(LabelledPart):
             Dicts with ``group``, ``name``, ``words``, ``documents``, ``answered``, ``examples`` and more: ``proposed``
             (possible names), ``given`` (classes that its unread documents got) and ``parts`` (the merged groups).
         """
-        with self._db.reading() as connection:
-            labelling = find_row(connection, RUNS, run)
-            found = self._groups(connection, run)
+        with self._db.reading() as session:
+            labelled = find(session, Run, run)
+            found = self._groups(session, run)
             if not found:
                 return []
             p = PREDICTIONS.c
             # Answered documents are counted from the queue, because the stored table dates from the end of the run.
-            counts = count_by(connection, p.novel_group, p.run_id == run, p.novel_group != "", p.state == ANSWERED)
-            given, classes = self._given(connection, run), (labelling.summary or {}).get("classes", [])
+            counts = count_by(session, p.novel_group, p.run_id == run, p.novel_group != "", p.state == ANSWERED)
+            given, classes = self._given(session, run), (labelled.summary or {}).get("classes", [])
             # Groups with the same name are shown as one; "parts" remembers the run's own groups.
             merged: dict[str, dict[str, Any]] = {}
             for part in found:
@@ -89,7 +89,7 @@ class Groups(LabelledPart):
                 positions = np.flatnonzero(np.isin(groups, into["parts"]))
                 into["proposed"] = propose_names(", ".join(into["words"]), classes)
                 # Only a few texts are read, because a group can contain thousands of documents.
-                shown = documents_at(connection, labelling.target_id, positions, limit=_SHOWN)
+                shown = documents_at(session, labelled.target, positions, limit=_SHOWN)
                 into["examples"] = [row.text for row in shown]
         return sorted(merged.values(), key=lambda row: -row["documents"])
 
@@ -129,17 +129,17 @@ class Groups(LabelledPart):
             If no group is given.
         """
         name = check_label(name)
-        with self._db.writing() as connection:
-            project = find_row(connection, RUNS, run).project_id
-            parts = [part for group in groups for part in self._parts(connection, run, group)]
+        with self._db.writing() as session:
+            project = find(session, Run, run).project
+            parts = [part for group in groups for part in self._parts(session, run, group)]
             if not parts:
                 raise UsageError("No group is named; choose at least one.")
             for part in parts:
                 names = {"kind": GROUP, "old": part, "new": name}
                 # A new row per name keeps the history and allows undoing it.
-                add_row(connection, CLASS_NAMES, project_id=project, run_id=run, by=by, **names)
+                add(session, ClassName(project=project, run=run, by=by, **names))
             kind = "group renamed" if len(parts) == 1 else "groups merged"
-            note_event(connection, kind, by=by, project=project, subject=run, groups=parts, name=name)
+            note_event(session, kind, by=by, project=project, subject=run, groups=parts, name=name)
 
     def make_class(self, run: str, group: str, label: str, *, by: str) -> int:
         """Give every unanswered document of a group a class.
@@ -164,11 +164,11 @@ class Groups(LabelledPart):
         """
         label = check_label(label)
         p = PREDICTIONS.c
-        with self._db.writing() as connection:
-            parts = self._parts(connection, run, group)
+        with self._db.writing() as session:
+            parts = self._parts(session, run, group)
             query = sa.select(p.document_id).where(p.run_id == run, p.novel_group.in_(parts), p.state != ANSWERED)
-            documents = connection.scalars(query.order_by(p.position)).all()
-            return _decide(connection, run, documents, label, by=by, group=group)
+            documents = session.scalars(query.order_by(p.position)).all()
+            return _decide(session, run, documents, label, by=by, group=group)
 
     def label_documents(self, run: str, positions: Sequence[int], label: str, *, by: str, group: str) -> int:
         """Give documents of a group a class, as :meth:`make_class` does for the whole group.
@@ -194,10 +194,10 @@ class Groups(LabelledPart):
         label, wanted = check_label(label), set(positions)
         p = PREDICTIONS.c
         query = sa.select(p.document_id, p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.position)
-        with self._db.writing() as connection:
+        with self._db.writing() as session:
             # Positions are compared here, because one statement cannot hold thousands of values.
-            documents = [row.document_id for row in connection.execute(query) if row.position in wanted]
-            return _decide(connection, run, documents, label, by=by, group=group)
+            documents = [row.document_id for row in session.execute(query) if row.position in wanted]
+            return _decide(session, run, documents, label, by=by, group=group)
 
     def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
         """Rename a class from the next run on. The name of another class merges the two.
@@ -223,13 +223,13 @@ class Groups(LabelledPart):
         old, new = str(old), check_label(new)
         if old == new:
             raise UsageError(f"The class is called {new!r} already.")
-        with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, lock=True)
+        with self._db.writing() as session:
+            find(session, Project, project, lock=True)
             # Only classes of finished runs can be renamed: others appear only in answers.
-            if old not in _known_classes(connection, project):
+            if old not in _known_classes(session, project):
                 raise DataError("The project has no class of that name; choose one of its classes.", code="not-found")
-            add_row(connection, CLASS_NAMES, project_id=project, kind=CLASS, old=old, new=new, by=by)
-            note_event(connection, "class renamed", by=by, project=project, was=old, name=new)
+            add(session, ClassName(project=project, kind=CLASS, old=old, new=new, by=by))
+            note_event(session, "class renamed", by=by, project=project, was=old, name=new)
 
     def class_names(self, project: str) -> builtins.list[dict[str, Any]]:
         """Return the renamed classes of a project, latest last.
@@ -248,7 +248,8 @@ class Groups(LabelledPart):
         query = sa.select(c.id, c.old, c.new, c.by, c.at).where(
             c.project_id == project, c.kind == CLASS, c.undone_at.is_(None)
         )
-        return self._dicts(query.order_by(c.number))
+        with self._db.reading() as session:
+            return [dict(row._mapping) for row in session.execute(query.order_by(c.number))]
 
     def undo_name(self, id: str, *, by: str) -> None:
         """Undo a new name of a class or a group.
@@ -260,54 +261,54 @@ class Groups(LabelledPart):
         by : str
             Id of the person who makes the change.
         """
-        with self._db.writing() as connection:
-            row = find_row(connection, CLASS_NAMES, id)
-            set_row(connection, CLASS_NAMES, id, undone_at=utc_now(), undone_by=by)
-            note_event(connection, "name taken back", by=by, project=row.project_id, was=row.new, name=row.old)
+        with self._db.writing() as session:
+            row = find(session, ClassName, id)
+            row.undone_at, row.undone_by = utc_now(), by
+            note_event(session, "name taken back", by=by, project=row.project, was=row.new, name=row.old)
 
-    def _groups(self, connection: Connection, run: str) -> builtins.list[dict[str, Any]]:
+    def _groups(self, session: Session, run: str) -> builtins.list[dict[str, Any]]:
         """Return the groups of a run with their present names."""
-        find_row(connection, RUNS, run)
+        find(session, Run, run)
         c = CLASS_NAMES.c
         named = sa.select(c.old, c.new).where(c.run_id == run, c.kind == GROUP, c.undone_at.is_(None))
-        names = {row.old: row.new for row in connection.execute(named.order_by(c.number))}
-        found = read_table(connection, run, "novel") or []
+        names = {row.old: row.new for row in session.execute(named.order_by(c.number))}
+        found = read_table(session, run, "novel") or []
         return [{**row, "name": names.get(row["group"], row["group"])} for row in found]
 
-    def _parts(self, connection: Connection, run: str, group: str) -> builtins.list[str]:
+    def _parts(self, session: Session, run: str, group: str) -> builtins.list[str]:
         """Return the run's names of the groups that have a given name."""
-        parts = [row["group"] for row in self._groups(connection, run) if group in (row["name"], row["group"])]
+        parts = [row["group"] for row in self._groups(session, run) if group in (row["name"], row["group"])]
         if not parts:
             raise DataError("The run has no such group; look at its list of groups.", code="not-found")
         return parts
 
-    def _given(self, connection: Connection, run: str) -> dict[str, builtins.list[str]]:
+    def _given(self, session: Session, run: str) -> dict[str, builtins.list[str]]:
         """Return the classes that unread documents of each group got."""
         a, p = ANSWERS.c, PREDICTIONS.c
         holds = sa.and_(a.document_id == p.document_id, a.current, a.kind == OF_GROUP)
         query = sa.select(p.novel_group, a.label).join(ANSWERS, holds).where(p.run_id == run).distinct()
         given: dict[str, builtins.list[str]] = {}
-        for group, label in connection.execute(query.order_by(a.label)):
+        for group, label in session.execute(query.order_by(a.label)):
             given.setdefault(group, []).append(label)
         return given
 
 
-def _decide(connection: Connection, run: str, documents: Sequence[str], label: str, *, by: str, group: str) -> int:
+def _decide(session: Session, run: str, documents: Sequence[str], label: str, *, by: str, group: str) -> int:
     """Store one decision about many documents with its event, and return how many documents it labels."""
-    project = find_row(connection, RUNS, run).project_id
+    project = find(session, Run, run).project
     rows = [(document, label) for document in documents]
-    count = add_batch(connection, rows, project=project, run=run, by=by, kind=OF_GROUP, drawn=PICKED)
+    count = add_batch(session, rows, project=project, run=run, by=by, kind=OF_GROUP, drawn=PICKED)
     note_event(
-        connection, "class made of a group", by=by, project=project, subject=run, group=group, label=label,
+        session, "class made of a group", by=by, project=project, subject=run, group=group, label=label,
         documents=count,
     )  # fmt: skip
     return count
 
 
-def _known_classes(connection: Connection, project: str) -> set[str]:
+def _known_classes(session: Session, project: str) -> set[str]:
     """Return the classes of all finished runs of a project."""
     query = sa.select(RUNS.c.summary).where(RUNS.c.project_id == project, RUNS.c.state == DONE)
-    rows = connection.scalars(query)
+    rows = session.scalars(query)
     return {name for summary in rows if summary for name in summary.get("classes", [])}
 
 
@@ -341,8 +342,8 @@ class Words(LabelledPart):
         _, limit = check_page(None, limit)
         # Words are stored in lower case.
         start = " ".join(str(query).split()).casefold()[:100]
-        with self._db.reading() as connection:
-            where = searched_collection(connection, project)
+        with self._db.reading() as session:
+            where = searched_collection(session, project)
             if where is None:
                 return []
             t = TERMS.c
@@ -350,8 +351,8 @@ class Words(LabelledPart):
             if start:
                 # A range of texts with this beginning uses the index; LIKE does not in every database.
                 found = found.where(t.word >= start, t.word < start + "\U0010ffff")
-            rows = connection.execute(found.order_by(t.documents.desc(), t.word).limit(limit)).all()
-            given = word_snapshot(connection, project)
+            rows = session.execute(found.order_by(t.documents.desc(), t.word).limit(limit)).all()
+            given = word_snapshot(session, project)
         return [{"word": row.word, "documents": row.documents, "label": given.get(row.word)} for row in rows]
 
     def suggestions(self, project: str) -> builtins.list[dict[str, Any]]:
@@ -374,9 +375,9 @@ class Words(LabelledPart):
             .order_by(RUNS.c.number.desc())
             .limit(1)
         )
-        with self._db.reading() as connection:
-            found = connection.scalar(query) or []
-            given = word_snapshot(connection, project)
+        with self._db.reading() as session:
+            found = session.scalar(query) or []
+            given = word_snapshot(session, project)
         # The suggestions date from the end of the run; words assigned since are left out.
         return [row for row in found if row["word"].casefold() not in given]
 
@@ -396,17 +397,17 @@ class Words(LabelledPart):
             ``word``, ``documents``, ``labels`` (documents by class) and ``examples``.
         """
         word = check_word(word)
-        with self._db.reading() as connection:
-            where = searched_collection(connection, project)
+        with self._db.reading() as session:
+            where = searched_collection(session, project)
             if where is None:
                 return {"word": word, "documents": 0, "labels": {}, "examples": []}
-            positions = search_collection(connection, where, word)
-            shown = documents_at(connection, where.id, positions, limit=_EXAMPLES)
+            positions = search_collection(session, where, word)
+            shown = documents_at(session, where.id, positions, limit=_EXAMPLES)
             # The words belong to the latest target, so only its own latest run can show their labels.
             latest = sa.select(RUNS.c.id).where(
                 RUNS.c.project_id == project, RUNS.c.state == DONE, RUNS.c.target_id == where.id, RUNS.c.kind == "label"
             )
-            run = connection.scalar(latest.order_by(RUNS.c.number.desc()).limit(1))
+            run = session.scalar(latest.order_by(RUNS.c.number.desc()).limit(1))
         labels: dict[str, int] = {}
         if run is not None and len(positions):
             found = self._labels.of(run)
@@ -434,13 +435,13 @@ class Words(LabelledPart):
             The assigned word.
         """
         word, label = check_word(word), check_label(label)
-        with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, lock=True)
+        with self._db.writing() as session:
+            find(session, Project, project, lock=True)
             # The earlier class gets an end date instead of being overwritten.
-            self._end(connection, project, word, by)
-            id = add_row(connection, WORDS, project_id=project, word=word, label=label, by=by)
-            note_event(connection, "word assigned", by=by, project=project, subject=id, word=word, label=label)
-            return to_record(Word, find_row(connection, WORDS, id))
+            self._end(session, project, word, by)
+            made = add(session, Word(project=project, word=word, label=label, by=by))
+            note_event(session, "word assigned", by=by, project=project, subject=made.id, word=word, label=label)
+            return made
 
     def remove(self, project: str, word: str, *, by: str) -> None:
         """Remove a word's class.
@@ -460,11 +461,11 @@ class Words(LabelledPart):
             If the word has no class.
         """
         word = check_word(word)
-        with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, lock=True)
-            if not self._end(connection, project, word, by):
+        with self._db.writing() as session:
+            find(session, Project, project, lock=True)
+            if not self._end(session, project, word, by):
                 raise DataError(f"The word {word!r} has no class; there is nothing to take back.", code="not-found")
-            note_event(connection, "word removed", by=by, project=project, word=word)
+            note_event(session, "word removed", by=by, project=project, word=word)
 
     def list(self, project: str, *, everything: bool = False) -> builtins.list[Word]:
         """Return the words that have a class, in alphabetical order.
@@ -481,15 +482,15 @@ class Words(LabelledPart):
         list[Word]
             The words.
         """
-        query = WORDS.select().where(WORDS.c.project_id == project).order_by(WORDS.c.word, WORDS.c.number)
+        query = sa.select(Word).where(WORDS.c.project_id == project).order_by(WORDS.c.word, WORDS.c.number)
         if not everything:
             query = query.where(WORDS.c.removed_at.is_(None))
-        return self._all(Word, query)
+        return self._all(query)
 
-    def _end(self, connection: Any, project: str, word: str, by: str) -> int:
+    def _end(self, session: Session, project: str, word: str, by: str) -> int:
         """Mark the word's present class as removed and return the number of changed rows."""
         holds = sa.and_(WORDS.c.project_id == project, WORDS.c.word == word, WORDS.c.removed_at.is_(None))
-        return connection.execute(WORDS.update().where(holds).values(removed_at=utc_now(), removed_by=by)).rowcount
+        return session.execute(WORDS.update().where(holds).values(removed_at=utc_now(), removed_by=by)).rowcount
 
 
 def check_word(word: Any) -> str:

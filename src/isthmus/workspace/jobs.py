@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus.exceptions import UsageError
-from isthmus.workspace.context import Part, add_row, find_row, note_event, plain_detail, set_row
+from isthmus.workspace.context import Part, add, find, note_event, plain_detail
 from isthmus.workspace.database import utc_now
-from isthmus.workspace.schema import CANCELLED, COLLECTIONS, DONE, FAILED, INTERRUPTED, JOBS, QUEUED, RUNNING, RUNS, Job
+from isthmus.workspace.schema import CANCELLED, DONE, FAILED, INTERRUPTED, JOBS, QUEUED, RUNNING, Collection, Job, Run
 
 # Attempts per job. An interrupted job restarts once: a job that crashes the worker must not restart forever.
 _ATTEMPTS = 2
@@ -42,8 +42,8 @@ class Jobs(Part):
         Job
             The job.
         """
-        with self._db.writing() as connection:
-            job = add_job(connection, kind, payload, by=by, project=project, run=run)
+        with self._db.writing() as session:
+            job = add_job(session, kind, payload, by=by, project=project, run=run)
         return self.get(job)
 
     def get(self, id: str) -> Job:
@@ -72,16 +72,16 @@ class Jobs(Part):
             The job, or None if no job is queued.
         """
         oldest = sa.select(JOBS.c.id).where(JOBS.c.state == QUEUED).order_by(JOBS.c.created_at, JOBS.c.id).limit(1)
-        with self._db.reading() as connection:  # usually no job is queued: check before taking the write lock
-            if connection.execute(oldest).first() is None:
+        with self._db.reading() as session:  # usually no job is queued: check before taking the write lock
+            if session.execute(oldest).first() is None:
                 return None
-        with self._db.writing() as connection:
-            id, now = connection.scalar(oldest.with_for_update(skip_locked=True)), utc_now()
+        with self._db.writing() as session:
+            id, now = session.scalar(oldest.with_for_update(skip_locked=True)), utc_now()
             if id is None:
                 return None
-            job = find_row(connection, JOBS, id)
+            job = find(session, Job, id)
             values = {"started_at": now, "heartbeat_at": now, "attempts": job.attempts + 1, "error": None}
-            _set_state(connection, job, RUNNING, **values)
+            _set_state(session, job, RUNNING, **values)
         return self.get(id)
 
     def progress(self, id: str, progress: dict[str, Any]) -> bool:
@@ -99,9 +99,10 @@ class Jobs(Part):
         bool
             True if the job should be cancelled.
         """
-        with self._db.writing(durable=False) as connection:
-            set_row(connection, JOBS, id, progress=plain_detail(progress), heartbeat_at=utc_now())
-            return bool(connection.scalar(sa.select(JOBS.c.cancel).where(JOBS.c.id == id)))
+        with self._db.writing(durable=False) as session:
+            job = find(session, Job, id)
+            job.progress, job.heartbeat_at = plain_detail(progress), utc_now()
+            return job.cancel
 
     def finish(self, id: str, result: dict[str, Any] | None = None) -> Job:
         """Mark a job as done.
@@ -156,10 +157,10 @@ class Jobs(Part):
 
     def _end(self, id: str, state: str, **values: Any) -> Job:
         """Set the final state of a job and record it in the audit log."""
-        with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, lock=True)
-            _set_state(connection, job, state, finished_at=utc_now(), **values)
-            note_event(connection, f"job {state}", by=job.created_by, project=job.project_id, subject=id, job=job.kind)
+        with self._db.writing() as session:
+            job = find(session, Job, id, lock=True)
+            _set_state(session, job, state, finished_at=utc_now(), **values)
+            note_event(session, f"job {state}", by=job.created_by, project=job.project, subject=id, job=job.kind)
         return self.get(id)
 
     def put_back(self, id: str, *, counted: bool = False) -> Job:
@@ -177,10 +178,10 @@ class Jobs(Part):
         Job
             The job.
         """
-        with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, lock=True)
+        with self._db.writing() as session:
+            job = find(session, Job, id, lock=True)
             # A worker that was asked to end has not failed, so its attempt does not count.
-            _set_state(connection, job, QUEUED, attempts=job.attempts if counted else job.attempts - 1)
+            _set_state(session, job, QUEUED, attempts=job.attempts if counted else job.attempts - 1)
         return self.get(id)
 
     def recover(self) -> list[Job]:
@@ -193,9 +194,9 @@ class Jobs(Part):
         list[Job]
             The jobs.
         """
-        with self._db.writing() as connection:
+        with self._db.writing() as session:
             # With the worker's lock held, a running job belongs to a worker that has died.
-            rows = connection.execute(JOBS.select().where(JOBS.c.state == RUNNING).with_for_update()).all()
+            rows = session.scalars(sa.select(Job).where(JOBS.c.state == RUNNING).with_for_update()).all()
             for job in rows:
                 again = job.attempts < _ATTEMPTS and not job.cancel
                 state = QUEUED
@@ -205,9 +206,9 @@ class Jobs(Part):
                     state = CANCELLED if job.cancel else INTERRUPTED
                     error = "Interrupted: the worker ended while it ran."
                     ended = utc_now()
-                _set_state(connection, job, state, error=error, finished_at=ended)
+                _set_state(session, job, state, error=error, finished_at=ended)
                 note_event(
-                    connection, "job interrupted", by=None, project=job.project_id, subject=job.id,
+                    session, "job interrupted", by=None, project=job.project, subject=job.id,
                     job=job.kind, attempt=job.attempts, goes_on=again,
                 )  # fmt: skip
         return [self.get(job.id) for job in rows]
@@ -234,16 +235,16 @@ class Jobs(Part):
         UsageError
             If the job has ended.
         """
-        with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, lock=True)
+        with self._db.writing() as session:
+            job = find(session, Job, id, lock=True)
             if job.state == QUEUED:
-                _set_state(connection, job, CANCELLED, cancel=True, finished_at=utc_now(), error="Cancelled.")
+                _set_state(session, job, CANCELLED, cancel=True, finished_at=utc_now(), error="Cancelled.")
             # The worker reads this mark at its next progress report.
             elif job.state == RUNNING:
-                set_row(connection, JOBS, id, cancel=True)
+                job.cancel = True
             else:
                 raise UsageError("The job has ended already; there is nothing to cancel.")
-            note_event(connection, "job cancelled", by=by, project=job.project_id, subject=id, job=job.kind)
+            note_event(session, "job cancelled", by=by, project=job.project, subject=id, job=job.kind)
         return self.get(id)
 
     def resume(self, id: str, *, by: str) -> Job:
@@ -266,19 +267,19 @@ class Jobs(Part):
         UsageError
             If the job has not stopped.
         """
-        with self._db.writing() as connection:
-            job = find_row(connection, JOBS, id, lock=True)
+        with self._db.writing() as session:
+            job = find(session, Job, id, lock=True)
             if job.state not in (INTERRUPTED, CANCELLED, FAILED):
                 raise UsageError(f"The job is {job.state}; only a stopped job can be resumed.")
             # A person asked for it, so the job gets all its attempts again.
             fresh = {"attempts": 0, "error": None, "error_code": None, "finished_at": None}
-            _set_state(connection, job, QUEUED, cancel=False, **fresh)
-            note_event(connection, "job resumed", by=by, project=job.project_id, subject=id, job=job.kind)
+            _set_state(session, job, QUEUED, cancel=False, **fresh)
+            note_event(session, "job resumed", by=by, project=job.project, subject=id, job=job.kind)
         return self.get(id)
 
 
 def add_job(
-    connection: Connection,
+    session: Session,
     kind: str,
     payload: dict[str, Any],
     *,
@@ -290,8 +291,8 @@ def add_job(
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     kind : str
         "run", "import" or "export".
     payload : dict[str, Any]
@@ -308,19 +309,22 @@ def add_job(
     str
         Id of the job.
     """
-    return add_row(
-        connection, JOBS, kind=kind, project_id=project, run_id=run, payload=plain_detail(payload), state=QUEUED,
-        progress={}, attempts=0, cancel=False, created_by=by,
-    )  # fmt: skip
+    job = Job(kind=kind, project=project, run=run, payload=plain_detail(payload), created_by=by)
+    return add(session, job).id
 
 
-def _set_state(connection: Connection, job: Any, state: str, **values: Any) -> None:
-    """Change the state of a job, and of the run or the collection that it works on."""
-    set_row(connection, JOBS, job.id, state=state, **values)
-    if job.run_id is not None and job.kind == "run":
+def _set_state(session: Session, job: Job, state: str, **values: Any) -> None:
+    """Change the state of a job, and that of its run or file."""
+    for name, value in {"state": state, **values}.items():
+        setattr(job, name, value)
+    if job.run is not None and job.kind == "run":
+        run = find(session, Run, job.run)
+        run.state, run.error = state, values.get("error")
         # Queuing sets neither time of the run; every other state than "running" ends it.
-        times = {RUNNING: {"started_at": utc_now()}, QUEUED: {}}.get(state, {"finished_at": utc_now()})
-        set_row(connection, RUNS, job.run_id, state=state, error=values.get("error"), **times)
+        if state == RUNNING:
+            run.started_at = utc_now()
+        elif state != QUEUED:
+            run.finished_at = utc_now()
     if job.kind == "import":
         shown = {RUNNING: "reading", QUEUED: "reading", DONE: "ready"}.get(state, "new")
-        set_row(connection, COLLECTIONS, job.payload["collection"], state=shown)
+        find(session, Collection, job.payload["collection"]).state = shown

@@ -10,19 +10,17 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import (
     Part,
-    add_row,
+    add,
     check_name,
     choose_one,
-    find_row,
+    find,
     missing,
     note_event,
-    set_row,
-    to_record,
 )
 from isthmus.workspace.database import new_id, storable, utc_now
 from isthmus.workspace.schema import (
@@ -33,6 +31,8 @@ from isthmus.workspace.schema import (
     PEOPLE,
     PROJECTS,
     ROLES,
+    EndedSession,
+    Invitation,
     Member,
     Person,
     Project,
@@ -40,7 +40,6 @@ from isthmus.workspace.schema import (
 
 # Name of the only person in a workspace without accounts.
 LOCAL_NAME = "local"
-_BY_NAME = PEOPLE.select().where(PEOPLE.c.folded_name == sa.bindparam("name"))
 # Days for which an invitation is valid.
 _INVITATION_DAYS = 7
 _CAN_SIGN_IN = sa.and_(PEOPLE.c.password_hash.is_not(None), ~PEOPLE.c.disabled)
@@ -75,9 +74,9 @@ class People(Part):
         UsageError
             If the role is unknown or the name is not valid.
         """
-        with self._db.writing() as connection:
-            person = _add_person(connection, name, password_hash, role)
-            note_event(connection, "person created", by=by, subject=person, role=role)
+        with self._db.writing() as session:
+            person = _add_person(session, name, password_hash, role)
+            note_event(session, "person created", by=by, subject=person, role=role)
         return self.get(person)
 
     def local(self) -> Person:
@@ -124,7 +123,7 @@ class People(Part):
         Person or None
             The person, or None if nobody has this name.
         """
-        return self._first(Person, _BY_NAME, {"name": fold_name(name)})
+        return self._first(_by_name(name))
 
     def list(self) -> builtins.list[Person]:
         """Return all people by name.
@@ -134,7 +133,7 @@ class People(Part):
         list[Person]
             All people, also those with a closed account.
         """
-        return self._all(Person, PEOPLE.select().order_by(PEOPLE.c.folded_name))
+        return self._all(sa.select(Person).order_by(PEOPLE.c.folded_name))
 
     def has_accounts(self) -> bool:
         """Return whether anybody can sign in with a password.
@@ -144,8 +143,8 @@ class People(Part):
         bool
             True if an open account has a password.
         """
-        with self._db.reading() as connection:
-            return _has_accounts(connection)
+        with self._db.reading() as session:
+            return _has_accounts(session)
 
     def set_role(self, id: str, role: str, *, by: str | None) -> Person:
         """Change a person's role in the workspace.
@@ -194,22 +193,22 @@ class People(Part):
         UsageError
             If the person is the last owner of the workspace, or of projects without a new owner.
         """
-        with self._db.writing() as connection:
-            _lock_owners(connection)
-            person = find_row(connection, PEOPLE, id, lock=True)
-            _require_other_workspace_owner(connection, person)
+        with self._db.writing() as session:
+            _lock_owners(session)
+            person = find(session, Person, id, lock=True)
+            _require_other_workspace_owner(session, person)
             # Projects that would lose their last owner need a new one.
-            left = [project for project in _owned_by(connection, id) if not _other_owners(connection, project, person)]
+            left = [project for project in _owned_by(session, id) if not _other_owners(session, project, person)]
             if left and hand_over_to is None:
-                names = connection.scalars(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).all()
+                names = session.scalars(sa.select(PROJECTS.c.name).where(PROJECTS.c.id.in_(left))).all()
                 shown = ", ".join(map(repr, sorted(names)[:5]))
                 raise UsageError(f"{person.name!r} is the last owner of {shown}; choose who takes over.")
             if left:
-                _check_taker(connection, str(hand_over_to), id)
-                _move_projects(connection, left, None, str(hand_over_to), by=by)
+                _check_taker(session, str(hand_over_to), id)
+                _move_projects(session, left, None, str(hand_over_to), by=by)
             # The new session key ends all sessions at once.
-            set_row(connection, PEOPLE, person.id, disabled=True, session_key=new_id())
-            note_event(connection, "person disabled", by=by, subject=person.id, disabled=True)
+            person.disabled, person.session_key = True, new_id()
+            note_event(session, "person disabled", by=by, subject=person.id, disabled=True)
         return self.get(id)
 
     def enable(self, id: str, *, by: str | None) -> Person:
@@ -265,7 +264,7 @@ class People(Part):
         """
         return self._change(id, by, "sessions ended", session_key=new_id())
 
-    def behind(self, id: str, stamp: str, session: str) -> Person | None:
+    def behind(self, id: str, stamp: str, key: str) -> Person | None:
         """Return the person of a session.
 
         Parameters
@@ -274,7 +273,7 @@ class People(Part):
             Id of the person.
         stamp : str
             The person's ``session_key`` when the session began.
-        session : str
+        key : str
             Key of the session.
 
         Returns
@@ -282,17 +281,18 @@ class People(Part):
         Person or None
             The person, or None if the session has ended or the account is closed.
         """
-        about = {"person": storable(str(id)[:64]), "stamp": storable(str(stamp)[:64]), "key": _hash(session)}
-        return self._first(Person, _BEHIND, about)
+        ended = sa.exists().where(ENDED_SESSIONS.c.key_hash == _hash(key))
+        is_person = PEOPLE.c.id == storable(str(id)[:64]), PEOPLE.c.session_key == storable(str(stamp)[:64])
+        return self._first(sa.select(Person).where(*is_person, ~PEOPLE.c.disabled, ~ended))
 
-    def end_session(self, id: str, session: str, until: datetime, *, by: str | None) -> None:
+    def end_session(self, id: str, key: str, until: datetime, *, by: str | None) -> None:
         """End one session of a person.
 
         Parameters
         ----------
         id : str
             Id of the person.
-        session : str
+        key : str
             Key of the session.
         until : datetime
             Time at which the session would end by itself; the record is deleted afterwards.
@@ -300,26 +300,27 @@ class People(Part):
             Id of the person who makes the change.
         """
         ended, now = ENDED_SESSIONS.c, utc_now()
-        with self._db.writing() as connection:
-            find_row(connection, PEOPLE, id, lock=True)
+        with self._db.writing() as session:
+            find(session, Person, id, lock=True)
             # Expired sessions are refused by their age, so their records are no longer needed.
-            connection.execute(ENDED_SESSIONS.delete().where(ended.until < now))
-            if connection.execute(ENDED_SESSIONS.select().where(ended.key_hash == _hash(session))).first() is None:
-                add_row(connection, ENDED_SESSIONS, key_hash=_hash(session), person_id=id, until=until)
-            note_event(connection, "sign-out", by=by, subject=id)
+            session.execute(ENDED_SESSIONS.delete().where(ended.until < now))
+            if session.scalars(sa.select(EndedSession).where(ended.key_hash == _hash(key))).first() is None:
+                add(session, EndedSession(key_hash=_hash(key), person=id, until=until))
+            note_event(session, "sign-out", by=by, subject=id)
 
     def _change(self, id: str, by: str | None, kind: str, **values) -> Person:
         """Change columns of a person, and record the change without passwords and keys."""
-        with self._db.writing() as connection:
-            _lock_owners(connection)
-            person = find_row(connection, PEOPLE, id, lock=True)
+        with self._db.writing() as session:
+            _lock_owners(session)
+            person = find(session, Person, id, lock=True)
             # A workspace without owner could no longer be managed.
             if values.get("role", OWNER) != OWNER:
-                _require_other_workspace_owner(connection, person)
-            set_row(connection, PEOPLE, person.id, **values)
+                _require_other_workspace_owner(session, person)
+            for name, value in values.items():
+                setattr(person, name, value)
             # Hashes and keys must not enter the audit log.
             shown = {key: value for key, value in values.items() if key in ("role", "disabled")}
-            note_event(connection, kind, by=by, subject=person.id, **shown)
+            note_event(session, kind, by=by, subject=person.id, **shown)
         return self.get(id)
 
     # Invitations
@@ -344,15 +345,14 @@ class People(Part):
         choose_one(role, ROLES, "role")
         # 32 random bytes cannot be guessed; storing only the hash protects them in backups.
         token = secrets.token_urlsafe(32)
-        with self._db.writing() as connection:
+        with self._db.writing() as session:
             if project is not None:
-                find_row(connection, PROJECTS, project)
+                find(session, Project, project)
             until = utc_now() + timedelta(days=_INVITATION_DAYS)
             key = _hash(token)
-            invitation = add_row(
-                connection, INVITATIONS, token_hash=key, role=role, project_id=project, created_by=by, expires_at=until
-            )
-            note_event(connection, "person invited", by=by, project=project, subject=invitation, role=role)
+            made = Invitation(token_hash=key, role=role, project=project, created_by=by, expires_at=until)
+            add(session, made)
+            note_event(session, "person invited", by=by, project=project, subject=made.id, role=role)
         return token
 
     def accept(self, token: str, name: str, password_hash: str) -> Person:
@@ -380,57 +380,55 @@ class People(Part):
         DataError
             If the invitation is unknown, used or expired, or the name is taken.
         """
-        with self._db.writing() as connection:
+        with self._db.writing() as session:
             # The lock prevents that one token makes two accounts.
-            query = INVITATIONS.select().where(INVITATIONS.c.token_hash == _hash(token)).with_for_update()
-            invitation = connection.execute(query).first()
+            query = sa.select(Invitation).where(INVITATIONS.c.token_hash == _hash(token)).with_for_update()
+            invitation = session.scalars(query).first()
             if invitation is None or invitation.used_at is not None or invitation.expires_at < utc_now():
                 raise missing("invitation")
-            is_first = not _has_accounts(connection)
-            person = _add_person(connection, name, password_hash, invitation.role)
-            set_row(connection, INVITATIONS, invitation.id, used_at=utc_now(), used_by=person)
-            if invitation.project_id is not None:
-                add_row(connection, MEMBERS, project_id=invitation.project_id, person_id=person, role=invitation.role)
-            note_event(connection, "invitation accepted", by=person, project=invitation.project_id, subject=person)
-            local = connection.execute(_BY_NAME, {"name": LOCAL_NAME}).first()
+            is_first = not _has_accounts(session)
+            person = _add_person(session, name, password_hash, invitation.role)
+            invitation.used_at, invitation.used_by = utc_now(), person
+            if invitation.project is not None:
+                add(session, Member(project=invitation.project, person=person, role=invitation.role))
+            note_event(session, "invitation accepted", by=person, project=invitation.project, subject=person)
+            local = session.scalars(_by_name(LOCAL_NAME)).first()
             # The first owner must be able to see the work done before accounts were switched on.
             if is_first and invitation.role == OWNER and local is not None:
-                _move_projects(connection, _owned_by(connection, local.id), local.id, person, by=person)
+                _move_projects(session, _owned_by(session, local.id), local.id, person, by=person)
         return self.get(person)
 
 
-_BEHIND = PEOPLE.select().where(
-    PEOPLE.c.id == sa.bindparam("person"),
-    PEOPLE.c.session_key == sa.bindparam("stamp"),
-    ~PEOPLE.c.disabled,
-    ~sa.exists().where(ENDED_SESSIONS.c.key_hash == sa.bindparam("key")),
-)
+def _by_name(name: str) -> sa.Select:
+    """Return the query for the account with a name."""
+    return sa.select(Person).where(PEOPLE.c.folded_name == fold_name(name))
 
 
-def _add_person(connection: Connection, name: str, password_hash: str | None, role: str) -> str:
+def _add_person(session: Session, name: str, password_hash: str | None, role: str) -> str:
     """Insert a person and return the id."""
     choose_one(role, ROLES, "role")
     name = check_name(name, "person")
-    if connection.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == fold_name(name))).first() is not None:
+    if session.execute(sa.select(PEOPLE.c.id).where(PEOPLE.c.folded_name == fold_name(name))).first() is not None:
         raise DataError(f"The name {name!r} is taken; choose another.", code="name-taken")
-    return add_row(
-        connection, PEOPLE, name=name, folded_name=fold_name(name), password_hash=password_hash, role=role,
+    made = Person(
+        name=name, folded_name=fold_name(name), password_hash=password_hash, role=role,
         session_key=new_id(), disabled=False,
     )  # fmt: skip
+    return add(session, made).id
 
 
-def _lock_owners(connection: Connection) -> None:
+def _lock_owners(session: Session) -> None:
     """Lock all owners: two owners who close each other's accounts at the same time must not both succeed."""
     query = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER).order_by(PEOPLE.c.id)
-    connection.execute(query.with_for_update(key_share=True)).all()
+    session.execute(query.with_for_update(key_share=True)).all()
 
 
-def _require_other_workspace_owner(connection: Connection, person: Any) -> None:
+def _require_other_workspace_owner(session: Session, person: Any) -> None:
     """Raise an error if a person is the last owner who can manage the workspace."""
     if person.role != OWNER or person.disabled:
         return
     others = sa.select(PEOPLE.c.id).where(PEOPLE.c.role == OWNER, PEOPLE.c.id != person.id, _as_able_as(person))
-    if connection.execute(others.limit(1)).first() is None:
+    if session.execute(others.limit(1)).first() is None:
         raise UsageError(f"{person.name!r} is the last owner; make somebody else an owner first.")
 
 
@@ -442,9 +440,9 @@ def _as_able_as(person: Any) -> Any:
     return ~PEOPLE.c.disabled if person.password_hash is None else _CAN_SIGN_IN
 
 
-def _has_accounts(connection: Connection) -> bool:
+def _has_accounts(session: Session) -> bool:
     """Return whether anybody can sign in with a password."""
-    return connection.execute(sa.select(PEOPLE.c.id).where(_CAN_SIGN_IN).limit(1)).first() is not None
+    return session.execute(sa.select(PEOPLE.c.id).where(_CAN_SIGN_IN).limit(1)).first() is not None
 
 
 def fold_name(name: str) -> str:
@@ -478,14 +476,14 @@ def _hash(token: str) -> str:
 
 
 _SEEN = (
-    sa.select(*PROJECTS.c, MEMBERS.c.role)
+    sa.select(Project, MEMBERS.c.role)
     .join(MEMBERS, MEMBERS.c.project_id == PROJECTS.c.id)
     .where(PROJECTS.c.id == sa.bindparam("project"), MEMBERS.c.person_id == sa.bindparam("user"))
 )
 
 
 _WITHOUT_OWNER = (
-    PROJECTS.select()
+    sa.select(Project)
     .where(
         PROJECTS.c.id.not_in(
             sa.select(MEMBERS.c.project_id)
@@ -516,12 +514,12 @@ class Projects(Part):
             The new project.
         """
         name = check_name(name, "project")
-        with self._db.writing() as connection:
-            find_row(connection, PEOPLE, by)
-            project = add_row(connection, PROJECTS, name=name, created_by=by)
-            add_row(connection, MEMBERS, project_id=project, person_id=by, role=OWNER)
-            note_event(connection, "project created", by=by, project=project, subject=project, name=name)
-        return self.get(project)
+        with self._db.writing() as session:
+            find(session, Person, by)
+            project = add(session, Project(name=name, created_by=by))
+            add(session, Member(project=project.id, person=by, role=OWNER))
+            note_event(session, "project created", by=by, project=project.id, subject=project.id, name=name)
+        return project
 
     def get(self, id: str) -> Project:
         """Return a project by its id, or raise an error if it does not exist.
@@ -553,12 +551,12 @@ class Projects(Part):
         list[Project]
             The projects.
         """
-        query = PROJECTS.select().order_by(PROJECTS.c.created_at.desc(), PROJECTS.c.id)
+        query = sa.select(Project).order_by(PROJECTS.c.created_at.desc(), PROJECTS.c.id)
         if user is not None:
             query = query.join(MEMBERS, MEMBERS.c.project_id == PROJECTS.c.id).where(MEMBERS.c.person_id == user)
         if not archived:
             query = query.where(PROJECTS.c.archived_at.is_(None))
-        return self._all(Project, query)
+        return self._all(query)
 
     def rename(self, id: str, name: str, *, by: str) -> Project:
         """Rename a project.
@@ -629,12 +627,13 @@ class Projects(Part):
 
     def _change(self, id: str, by: str | None, kind: str, **values: Any) -> Project:
         """Change columns of a project, and record the change."""
-        with self._db.writing() as connection:
-            project = find_row(connection, PROJECTS, id, lock=True)
-            set_row(connection, PROJECTS, project.id, **values)
+        with self._db.writing() as session:
+            project = find(session, Project, id, lock=True)
             detail = {"was": project.name, "name": values["name"]} if "name" in values else {}
+            for name, value in values.items():
+                setattr(project, name, value)
             detail |= {"share": values["second_reading"]} if "second_reading" in values else {}
-            note_event(connection, kind, by=by, project=project.id, subject=project.id, **detail)
+            note_event(session, kind, by=by, project=project.id, subject=project.id, **detail)
         return self.get(id)
 
     # Members
@@ -663,18 +662,18 @@ class Projects(Part):
         UsageError
             If the taker's account is closed, or taker and giver are the same person.
         """
-        with self._db.writing() as connection:
-            _check_taker(connection, taker, giver)
+        with self._db.writing() as session:
+            _check_taker(session, taker, giver)
             if giver is None:
-                local = connection.execute(_BY_NAME, {"name": LOCAL_NAME}).first()
+                local = session.scalars(_by_name(LOCAL_NAME)).first()
                 leaving = None if local is None else local.id
-                projects = [row.id for row in connection.execute(_WITHOUT_OWNER)]
+                projects = [row.id for row in session.scalars(_WITHOUT_OWNER)]
             else:
-                leaving = find_row(connection, PEOPLE, giver).id
-                projects = _owned_by(connection, leaving)
-            _move_projects(connection, projects, leaving, taker, by=by)
-            found = connection.execute(PROJECTS.select().where(PROJECTS.c.id.in_(projects)).order_by(PROJECTS.c.name))
-            return [to_record(Project, row) for row in found]
+                leaving = find(session, Person, giver).id
+                projects = _owned_by(session, leaving)
+            _move_projects(session, projects, leaving, taker, by=by)
+            found = sa.select(Project).where(PROJECTS.c.id.in_(projects)).order_by(PROJECTS.c.name)
+            return list(session.scalars(found))
 
     def without_owner(self) -> builtins.list[Project]:
         """Return the projects without an owner who can sign in, such as those made before there were accounts.
@@ -684,7 +683,7 @@ class Projects(Part):
         list[Project]
             The projects by name.
         """
-        return self._all(Project, _WITHOUT_OWNER)
+        return self._all(_WITHOUT_OWNER)
 
     def role(self, project: str, user: str) -> str | None:
         """Return a person's role in a project.
@@ -720,9 +719,9 @@ class Projects(Part):
             Project and role, or None if the person is no member or the project does not exist.
         """
         about = {"project": storable(str(project))[:64], "user": storable(str(user))[:64]}
-        with self._db.reading() as connection:
-            row = connection.execute(_SEEN, about).first()
-        return None if row is None else (to_record(Project, row), row.role)
+        with self._db.reading() as session:
+            row = session.execute(_SEEN, about).first()
+        return None if row is None else (row.Project, row.role)
 
     def members(self, project: str) -> builtins.list[Member]:
         """Return the members of a project by name.
@@ -737,13 +736,8 @@ class Projects(Part):
         list[Member]
             The members.
         """
-        query = (
-            sa.select(MEMBERS.c.person_id.label("person"), PEOPLE.c.name, MEMBERS.c.role, MEMBERS.c.since)
-            .join(PEOPLE, PEOPLE.c.id == MEMBERS.c.person_id)
-            .where(MEMBERS.c.project_id == project)
-            .order_by(PEOPLE.c.folded_name)
-        )
-        return self._all(Member, query)
+        found = self._all(sa.select(Member).where(MEMBERS.c.project_id == project))
+        return sorted(found, key=lambda row: fold_name(row.name))
 
     def add_member(self, project: str, person: str, role: str, *, by: str) -> None:
         """Add a person to a project, or change a member's role.
@@ -766,16 +760,16 @@ class Projects(Part):
         """
         choose_one(role, ROLES, "role")
         place = (MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
-        with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, lock=True)
-            found = find_row(connection, PEOPLE, person)
+        with self._db.writing() as session:
+            find(session, Project, project, lock=True)
+            found = find(session, Person, person)
             # Giving another role to the last owner would leave the project without one.
             if role != OWNER:
-                _require_other_owner(connection, project, found)
+                _require_other_owner(session, project, found)
             # Change the role of a member; add the person if they are none.
-            if connection.execute(MEMBERS.update().where(*place).values(role=role)).rowcount == 0:
-                add_row(connection, MEMBERS, project_id=project, person_id=person, role=role)
-            note_event(connection, "member added", by=by, project=project, subject=person, role=role)
+            if session.execute(MEMBERS.update().where(*place).values(role=role)).rowcount == 0:
+                add(session, Member(project=project, person=person, role=role))
+            note_event(session, "member added", by=by, project=project, subject=person, role=role)
 
     def remove_member(self, project: str, person: str, *, by: str) -> None:
         """Remove a person from a project; the person's decisions stay.
@@ -794,15 +788,15 @@ class Projects(Part):
         UsageError
             If the person is the project's last owner.
         """
-        with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, lock=True)
-            _require_other_owner(connection, project, find_row(connection, PEOPLE, person))
+        with self._db.writing() as session:
+            find(session, Project, project, lock=True)
+            _require_other_owner(session, project, find(session, Person, person))
             found = MEMBERS.delete().where(MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
-            if connection.execute(found).rowcount:
-                note_event(connection, "member removed", by=by, project=project, subject=person)
+            if session.execute(found).rowcount:
+                note_event(session, "member removed", by=by, project=project, subject=person)
 
 
-def _other_owners(connection: Connection, project: str, person: Any) -> bool:
+def _other_owners(session: Session, project: str, person: Any) -> bool:
     """Return whether a project has another owner who can use the workspace as well as this person."""
     query = (
         sa.select(MEMBERS.c.person_id)
@@ -810,36 +804,34 @@ def _other_owners(connection: Connection, project: str, person: Any) -> bool:
         .where(MEMBERS.c.project_id == project, MEMBERS.c.role == OWNER, PEOPLE.c.id != person.id, _as_able_as(person))
         .limit(1)
     )
-    return connection.execute(query).first() is not None
+    return session.execute(query).first() is not None
 
 
-def _require_other_owner(connection: Connection, project: str, person: Any) -> None:
+def _require_other_owner(session: Session, project: str, person: Any) -> None:
     """Raise an error if a person is the last owner of a project."""
-    if project in _owned_by(connection, person.id) and not _other_owners(connection, project, person):
+    if project in _owned_by(session, person.id) and not _other_owners(session, project, person):
         raise UsageError(f"{person.name!r} is the last owner of this project; make somebody else an owner first.")
 
 
-def _check_taker(connection: Connection, taker: str, giver: str | None) -> None:
+def _check_taker(session: Session, taker: str, giver: str | None) -> None:
     """Raise an error if a person cannot take over projects from another one."""
-    if find_row(connection, PEOPLE, taker).disabled:
+    if find(session, Person, taker).disabled:
         raise UsageError("The account that should get the projects is closed; reopen it first.")
     if giver == taker:
         raise UsageError("The projects would stay with the same person; name somebody else.")
 
 
-def _owned_by(connection: Connection, person: str) -> list[str]:
+def _owned_by(session: Session, person: str) -> list[str]:
     """Return the ids of the projects that a person owns."""
     query = sa.select(MEMBERS.c.project_id).where(MEMBERS.c.person_id == person, MEMBERS.c.role == OWNER)
-    return list(connection.scalars(query))
+    return list(session.scalars(query))
 
 
-def _move_projects(
-    connection: Connection, projects: Sequence[str], giver: str | None, taker: str, *, by: str | None
-) -> None:
+def _move_projects(session: Session, projects: Sequence[str], giver: str | None, taker: str, *, by: str | None) -> None:
     """Make the taker the owner of projects and remove the giver from them, in an open transaction."""
     m = MEMBERS.c
     for project in projects:
         # The taker may be a member already, with another role.
-        connection.execute(MEMBERS.delete().where(m.project_id == project, m.person_id.in_([giver, taker])))
-        add_row(connection, MEMBERS, project_id=project, person_id=taker, role=OWNER)
-        note_event(connection, "project handed over", by=by, project=project, subject=taker, giver=giver)
+        session.execute(MEMBERS.delete().where(m.project_id == project, m.person_id.in_([giver, taker])))
+        add(session, Member(project=project, person=taker, role=OWNER))
+        note_event(session, "project handed over", by=by, project=project, subject=taker, giver=giver)

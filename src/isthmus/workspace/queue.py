@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
+from sqlalchemy.orm.attributes import set_committed_value
 
-from isthmus.workspace.context import Part, check_count, count_by, find_row, missing, to_record
+from isthmus.workspace.context import Part, check_count, count_by, find, missing
 from isthmus.workspace.database import storable, utc_now
-from isthmus.workspace.runs import prediction_query
 from isthmus.workspace.schema import (
     ANSWERED,
     ANSWERS,
@@ -24,6 +23,7 @@ from isthmus.workspace.schema import (
     SECOND_READINGS,
     Moment,
     Prediction,
+    Run,
 )
 
 # Time for which a document belongs to one person.
@@ -62,8 +62,8 @@ class Queue(Part):
             If the run does not exist.
         """
         check_count(n, "n", _MOST)
-        with self._db.writing(durable=False) as connection:
-            return take_next(connection, run, user, n)
+        with self._db.writing(durable=False) as session:
+            return take_next(session, run, user, n)
 
     def release(self, run: str, user: str) -> int:
         """Release all documents that a person has leased.
@@ -108,12 +108,12 @@ class Queue(Part):
         held = [p.run_id == run, p.state == LEASED, p.leased_to == user]
         if document is not None:
             held.append(p.document_id == document)
-        with self._db.writing(durable=False) as connection:
+        with self._db.writing(durable=False) as session:
             changed = PREDICTIONS.update().where(*held)
-            project = find_row(connection, RUNS, run).project_id
-            again = give_up_seconds(connection, project, user, document, later)
+            project = find(session, Run, run).project
+            again = give_up_seconds(session, project, user, document, later)
             free = changed.values(state=OPEN, leased_to=None, leased_until=None, **values)
-            return again + connection.execute(free).rowcount
+            return again + session.execute(free).rowcount
 
     def counts(self, run: str) -> dict[str, int]:
         """Count the documents of a run by their state in the queue.
@@ -131,22 +131,22 @@ class Queue(Part):
         p = PREDICTIONS.c
         # The open documents are the rest: counting them would read most of the index.
         waiting = sa.select(sa.func.count()).where(p.run_id == run, p.needs_review, p.state.in_([OPEN, LEASED]))
-        with self._db.reading() as connection:
-            summary = find_row(connection, RUNS, run).summary or {}
-            counts = count_by(connection, p.state, p.run_id == run, p.state.in_([LEASED, ANSWERED]))
-            to_review = connection.execute(waiting).scalar_one()
+        with self._db.reading() as session:
+            summary = find(session, Run, run).summary or {}
+            counts = count_by(session, p.state, p.run_id == run, p.state.in_([LEASED, ANSWERED]))
+            to_review = session.execute(waiting).scalar_one()
         leased, answered = counts.get(LEASED, 0), counts.get(ANSWERED, 0)
         left = summary.get("documents", 0) - leased - answered
         return {OPEN: left, LEASED: leased, ANSWERED: answered, "to_review": to_review}
 
 
-def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[Prediction]:
+def take_next(session: Session, run: str, user: str, n: int = 1) -> list[Prediction]:
     """Lease the next documents to a person, in an open transaction.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     run : str
         Id of the run.
     user : str
@@ -165,45 +165,45 @@ def take_next(connection: Connection, run: str, user: str, n: int = 1) -> list[P
         If the run does not exist.
     """
     now = utc_now()
-    found = connection.execute(_STATE, {"run": storable(str(run)[:64])}).first()
+    found = session.execute(_STATE, {"run": storable(str(run)[:64])}).first()
     if found is None:
         raise missing("run")
     if found.state != DONE:
         return []
     about: dict[str, Any] = {"run": run, "user": user, "now": now}
-    connection.execute(_FREE_EXPIRED, about)
+    session.execute(_FREE_EXPIRED, about)
 
     def seconds(n: int, *, mine: bool) -> list[str]:
         """Return documents for a second reading, if the project asks for them."""
         if not found.second_reading or n < 1:
             return []
-        return find_seconds(connection, run, found.project_id, user, n, now, mine=mine)
+        return find_seconds(session, run, found.project_id, user, n, now, mine=mine)
 
     # Leased documents come first, so that a repeated request returns the same ones.
     again = seconds(n, mine=True)
-    held = list(connection.scalars(_MINE, {**about, "n": n - len(again)}))
+    held = list(session.scalars(_MINE, {**about, "n": n - len(again)}))
     again += seconds(n - len(again) - len(held), mine=False)
     if len(again) + len(held) < n:
-        held += connection.scalars(_FIRST, {**about, "n": n - len(again) - len(held)})
-    rows = []
+        held += session.scalars(_FIRST, {**about, "n": n - len(again) - len(held)})
+    rows: list[Prediction] = []
     if again:
-        lease_seconds(connection, again, user, now + LEASE)
-        shown = connection.execute(_AGAIN, {"run": run, "again": again})
-        # Hide the first answer from the second reader.
-        rows += [replace(to_record(Prediction, row), answer=None) for row in shown]
+        lease_seconds(session, again, user, now + LEASE)
+        rows += session.scalars(_AGAIN, {"run": run, "again": again})
+        for row in rows:  # hide the first answer from the second reader
+            set_committed_value(row, "answer", None)
     if held:
-        connection.execute(_TAKE, {**about, "held": held, "until": now + LEASE})
-        rows += [to_record(Prediction, row) for row in connection.execute(_TAKEN, {"run": run, "held": held})]
+        session.execute(_TAKE, {**about, "held": held, "until": now + LEASE})
+        rows += session.scalars(_TAKEN, {"run": run, "held": held})
     return rows
 
 
-def check_in_run(connection: Connection, run: str, document: str) -> Any:
+def check_in_run(session: Session, run: str, document: str) -> Any:
     """Return when and how the queue of a run offered a document.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     run : str
         Id of the run.
     document : str
@@ -219,7 +219,7 @@ def check_in_run(connection: Connection, run: str, document: str) -> Any:
     DataError
         If the document is not in the run.
     """
-    row = connection.execute(_IN_RUN, {"run": run, "document": document}).first()
+    row = session.execute(_IN_RUN, {"run": run, "document": document}).first()
     if row is None:
         raise missing("document in this run")
     return row
@@ -256,7 +256,7 @@ _TAKE = (
         asked_at=sa.func.coalesce(_p.asked_at, _now),
     )
 )
-_SHOWN = prediction_query(_run).order_by(_p.rank)
+_SHOWN = sa.select(Prediction).where(_p.run_id == _run).order_by(_p.rank)
 _TAKEN = _SHOWN.where(_p.position.in_(_held))
 _AGAIN = _SHOWN.where(_p.document_id.in_(sa.bindparam("again", expanding=True)))
 _IN_RUN = sa.select(_p.asked_at, _p.drawn).where(_p.document_id == sa.bindparam("document"), _p.run_id == _run)
@@ -290,13 +290,13 @@ def is_due(document: str, share: float) -> bool:
     return int(document[:8], 16) < share * 2**32
 
 
-def ask_second(connection: Connection, document: str, project: str, by: str, now: datetime) -> None:
+def ask_second(session: Session, document: str, project: str, by: str, now: datetime) -> None:
     """Request a second reading of a document that has its first answer.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     document : str
         Id of the document.
     project : str
@@ -307,17 +307,17 @@ def ask_second(connection: Connection, document: str, project: str, by: str, now
         Present time.
     """
     row = {"document_id": document, "project_id": project, "first_by": by, "since": now}
-    if connection.execute(_FOUND, {"document": document}).first() is None:
-        connection.execute(_ADD, row)
+    if session.execute(_FOUND, {"document": document}).first() is None:
+        session.execute(_ADD, row)
 
 
-def holds_second(connection: Connection, document: str, by: str) -> bool:
+def holds_second(session: Session, document: str, by: str) -> bool:
     """Return whether a document is leased to a person for a second reading.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     document : str
         Id of the document.
     by : str
@@ -328,33 +328,33 @@ def holds_second(connection: Connection, document: str, by: str) -> bool:
     bool
         True if the person is its second reader.
     """
-    return connection.execute(_HELD, {"document": document, "user": by}).first() is not None
+    return session.execute(_HELD, {"document": document, "user": by}).first() is not None
 
 
-def note_second(connection: Connection, document: str, answer: str) -> None:
+def note_second(session: Session, document: str, answer: str) -> None:
     """Mark the second reading as complete.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     document : str
         Id of the document.
     answer : str
         Id of the second answer.
     """
-    connection.execute(_DONE, {"document": document, "answer": answer})
+    session.execute(_DONE, {"document": document, "answer": answer})
 
 
 def find_seconds(
-    connection: Connection, run: str, project: str, user: str, n: int, now: datetime, *, mine: bool
+    session: Session, run: str, project: str, user: str, n: int, now: datetime, *, mine: bool
 ) -> list[str]:
     """Find documents of a run for a second reader.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     run : str
         Id of the run.
     project : str
@@ -374,16 +374,16 @@ def find_seconds(
         Ids of the documents.
     """
     about: dict[str, Any] = {"run": run, "project": project, "user": user, "now": now, "n": n}
-    return list(connection.scalars(_THEIRS if mine else _WAITING, about))
+    return list(session.scalars(_THEIRS if mine else _WAITING, about))
 
 
-def lease_seconds(connection: Connection, documents: list[str], user: str, until: datetime) -> None:
+def lease_seconds(session: Session, documents: list[str], user: str, until: datetime) -> None:
     """Lease documents to a second reader.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     documents : list[str]
         Ids of the documents.
     user : str
@@ -391,18 +391,16 @@ def lease_seconds(connection: Connection, documents: list[str], user: str, until
     until : datetime
         End of the lease.
     """
-    connection.execute(_LEASE, {"documents": documents, "user": user, "until": until})
+    session.execute(_LEASE, {"documents": documents, "user": user, "until": until})
 
 
-def give_up_seconds(
-    connection: Connection, project: str, user: str, document: str | None, later: timedelta | None
-) -> int:
+def give_up_seconds(session: Session, project: str, user: str, document: str | None, later: timedelta | None) -> int:
     """Release the documents that a second reader has leased in a project.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     project : str
         Id of the project.
     user : str
@@ -423,10 +421,10 @@ def give_up_seconds(
     values: dict[str, Any] = {"leased_to": None, "leased_until": None}
     if later is not None:
         values["since"] = utc_now() + later
-    return connection.execute(SECOND_READINGS.update().where(*held).values(**values)).rowcount
+    return session.execute(SECOND_READINGS.update().where(*held).values(**values)).rowcount
 
 
-def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -> None:
+def undo_seconds(session: Session, batch: str, by: str, until: datetime) -> None:
     """Adapt second readings to an undone decision.
 
     A document whose second answer was undone is leased to its reader again. A document without a current answer loses
@@ -434,8 +432,8 @@ def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     batch : str
         Id that all answers of one decision share.
     by : str
@@ -445,13 +443,13 @@ def undo_seconds(connection: Connection, batch: str, by: str, until: datetime) -
     """
     a = ANSWERS.c
     of_batch, touched = sa.select(a.id).where(a.batch == batch), sa.select(a.document_id).where(a.batch == batch)
-    connection.execute(
+    session.execute(
         SECOND_READINGS.update()
         .where(_s.answer_id.in_(of_batch))
         .values(answer_id=None, leased_to=by, leased_until=until)
     )
     holding = sa.select(a.document_id).where(a.document_id.in_(touched), a.current)
-    connection.execute(
+    session.execute(
         SECOND_READINGS.delete().where(
             _s.document_id.in_(touched), _s.document_id.not_in(holding), _s.answer_id.is_(None)
         )

@@ -23,10 +23,10 @@ from isthmus.report import write_label_report
 from isthmus.report.listing import runner_up
 from isthmus.report.summary import label_summary
 from isthmus.saving import load
-from isthmus.workspace.context import Context, find_row, plain_detail, set_row
+from isthmus.workspace.context import Context, find, plain_detail
 from isthmus.workspace.database import PROGRESS_ROWS, storable
 from isthmus.workspace.runs import DIAGNOSE, SAID, read_table, takes_words
-from isthmus.workspace.schema import ANSWERED, ANSWERS, DOCUMENTS, OF_GROUP, OPEN, PREDICTIONS, RUN_TABLES, RUNS, Run
+from isthmus.workspace.schema import ANSWERED, ANSWERS, DOCUMENTS, OF_GROUP, OPEN, PREDICTIONS, RUN_TABLES, Run
 
 _ASKED = 500  # documents ordered by the expected benefit of an answer; the others are ordered by uncertainty
 # The same limit for large runs, because ordering takes longer there.
@@ -153,10 +153,10 @@ def _read_texts(context: Context, parts: list[dict[str, Any]], *, labels: bool) 
     d = DOCUMENTS.c
     rows: list[Any] = []
     domain: list[str] = []
-    with context.db.reading() as connection:
+    with context.db.reading() as session:
         for part in parts:
             query = sa.select(d.id, d.name, d.text, d.label).where(d.collection_id == part["id"]).order_by(d.position)
-            found = connection.execute(query).all()
+            found = session.execute(query).all()
             rows += found
             domain += [f"{part['name']} ({part['id'][:6]})"] * len(found)
     return TextCollection.from_texts(
@@ -187,16 +187,16 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     path.parent.mkdir(exist_ok=True)
     if path.exists():  # an interrupted attempt has already saved the result
         return load(path, kind="label")
-    with context.db.reading() as connection:
-        said = [read_table(connection, run.id, name) or [] for name in SAID]
+    with context.db.reading() as session:
+        said = [read_table(session, run.id, name) or [] for name in SAID]
     words = dict(run.record["words"])
     if run.base is None:
         known = method_words(words, run.parameters["method"], texts["source"].labels)
         result = _label(run, texts, known)
     else:
         result = load_result(context, run.base, base=True)
-        with context.db.reading() as connection:
-            base = find_row(connection, RUNS, run.base)
+        with context.db.reading() as session:
+            base = find(session, Run, run.base)
         known = method_words(base.record["words"], base.parameters["method"], texts["source"].labels)
     # With the ids of the file, people can teach the exported model with their own tables.
     result.ids = list(texts["target"].ids)
@@ -290,15 +290,15 @@ def _store_predictions(
     context: Context, run: Run, result: LabelResult, texts: dict[str, TextCollection], listed: dict[str, Any]
 ) -> None:
     """Replace the predictions of a run, and mark the answered documents as done."""
-    with context.db.writing() as connection:
-        connection.execute(PREDICTIONS.delete().where(PREDICTIONS.c.run_id == run.id))
+    with context.db.writing() as session:
+        session.execute(PREDICTIONS.delete().where(PREDICTIONS.c.run_id == run.id))
     rows = _prediction_rows(run.id, result, texts, listed, *review_order(result))
     context.db.insert_many(PREDICTIONS, rows)
     answered = sa.select(ANSWERS.c.document_id).where(
         ANSWERS.c.project_id == run.project, ANSWERS.c.current, ANSWERS.c.kind != OF_GROUP
     )
-    with context.db.writing() as connection:
-        connection.execute(
+    with context.db.writing() as session:
+        session.execute(
             PREDICTIONS.update()
             .where(PREDICTIONS.c.run_id == run.id, PREDICTIONS.c.document_id.in_(answered))
             .values(state=ANSWERED)
@@ -382,10 +382,10 @@ def _ask_words(result: LabelResult) -> list[dict[str, Any]]:
 def _store_tables(context: Context, run: Run, tables: dict[str, Any]) -> None:
     """Replace tables of a run by new ones."""
     rows = [{"run_id": run.id, "name": name, "content": plain_detail(value)} for name, value in tables.items()]
-    with context.db.writing() as connection:
+    with context.db.writing() as session:
         old = RUN_TABLES.delete().where(RUN_TABLES.c.run_id == run.id, RUN_TABLES.c.name.in_(tables))
-        connection.execute(old)
-        connection.execute(RUN_TABLES.insert(), rows)
+        session.execute(old)
+        session.execute(RUN_TABLES.insert(), rows)
 
 
 def _summarize(result: LabelResult) -> dict[str, Any]:
@@ -407,5 +407,6 @@ def _summarize(result: LabelResult) -> dict[str, Any]:
 def _close_run(context: Context, run: Run, summary: dict[str, Any]) -> None:
     """Store the summary of a run and the versions of the libraries that made it."""
     record = {**run.record, "versions": versions()}
-    with context.db.writing() as connection:
-        set_row(connection, RUNS, run.id, summary=plain_detail(summary), record=plain_detail(record))
+    with context.db.writing() as session:
+        found = find(session, Run, run.id)
+        found.summary, found.record = plain_detail(summary), plain_detail(record)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
+from sqlalchemy.orm import Session
 
 from isthmus._utils import versions
 from isthmus.api.methods import check_takes_classes, check_typed
@@ -20,16 +20,14 @@ from isthmus.options import ERROR_BUDGET, LabelOptions
 from isthmus.wording import AnswerForecast
 from isthmus.workspace.collections import annotator_snapshot
 from isthmus.workspace.context import (
-    add_row,
+    add,
     check_count,
     check_name,
     check_page,
     choose_one,
-    find_row,
+    find,
     note_event,
     plain_detail,
-    set_row,
-    to_record,
 )
 from isthmus.workspace.documents import LabelledPart, documents_at, search_collection, searched_collection
 from isthmus.workspace.jobs import add_job
@@ -44,14 +42,16 @@ from isthmus.workspace.schema import (
     JOBS,
     OF_GROUP,
     PREDICTIONS,
-    PROJECTS,
     QUEUED,
     RUN_TABLES,
     RUNS,
     WORDS,
+    Collection,
     Job,
     Prediction,
+    Project,
     Run,
+    RunTable,
 )
 
 # Kinds of runs.
@@ -108,10 +108,10 @@ class Runs(LabelledPart):
         choose_one(kind, (LABEL, DIAGNOSE), "kind of the run")
         # Check before the transaction, because it needs no database.
         settings = check_run_parameters(parameters or {})
-        with self._db.writing() as connection:
-            find_row(connection, PROJECTS, project, lock=True)
-            chosen = _choose_collections(connection, project, settings)
-            run = _add_run(connection, project, kind, name, settings, chosen, by=by)
+        with self._db.writing() as session:
+            find(session, Project, project, lock=True)
+            chosen = _choose_collections(session, project, settings)
+            run = _add_run(session, project, kind, name, settings, chosen, by=by)
         return self.get(run)
 
     def teach(self, run: str, *, by: str, name: str = "") -> Run:
@@ -138,25 +138,25 @@ class Runs(LabelledPart):
         UsageError
             If the run is no finished labelling run.
         """
-        with self._db.writing() as connection:
-            parent = find_row(connection, RUNS, run)
+        with self._db.writing() as session:
+            parent = find(session, Run, run)
             if parent.kind != LABEL or parent.state != DONE:
                 raise UsageError("Only a finished labelling run can be taught; wait until it is done.")
             # The lock gives runs that start at the same time different numbers.
-            find_row(connection, PROJECTS, parent.project_id, lock=True)
+            find(session, Project, parent.project, lock=True)
             ids = [part["id"] for part in parent.record["collections"]]
-            rows = {row.id: row for row in connection.execute(COLLECTIONS.select().where(COLLECTIONS.c.id.in_(ids)))}
+            rows = {row.id: row for row in session.scalars(sa.select(Collection).where(COLLECTIONS.c.id.in_(ids)))}
             # In the order of the record: the order of sources decides the order of their documents.
             chosen = [rows[id] for id in ids]
             settings = {**parent.parameters, "use_answers": True, "use_words": True}
             # Teaching always starts from the fitted methods, and applies all answers again.
-            base = find_row(connection, RUNS, parent.base_id or parent.id)
-            words = word_snapshot(connection, parent.project_id)
+            base = find(session, Run, parent.base or parent.id)
+            words = word_snapshot(session, parent.project)
             used = base.record["words"] if takes_words(base.parameters["method"]) else {}
             # A word that the methods were fitted with cannot be undone without fitting again.
             stays = all(words.get(word) == name for word, name in used.items())
             run = _add_run(
-                connection, parent.project_id, LABEL, name, settings, chosen, by=by, base=base.id if stays else None,
+                session, parent.project, LABEL, name, settings, chosen, by=by, base=base.id if stays else None,
                 parent=parent.id,
             )  # fmt: skip
         return self.get(run)
@@ -176,15 +176,15 @@ class Runs(LabelledPart):
         Run
             The new run.
         """
-        with self._db.writing() as connection:
-            old = find_row(connection, RUNS, run)
-            find_row(connection, PROJECTS, old.project_id, lock=True)
-            values = {name: getattr(old, name) for name in ("project_id", "kind", "target_id", "base_id", "parameters")}
+        with self._db.writing() as session:
+            old = find(session, Run, run)
+            find(session, Project, old.project, lock=True)
+            values = {name: getattr(old, name) for name in ("project", "kind", "target", "base", "parameters")}
             record = {**old.record, "repeats": old.id}
             # A repetition uses the answers of that time, not the present ones.
-            said = {name: read_table(connection, old.id, name) or [] for name in SAID}
-            new = _insert_run(connection, said, by=by, parent_id=old.id, record=record, **values)
-            note_event(connection, "run repeated", by=by, project=old.project_id, subject=new, repeats=old.id)
+            said = {name: read_table(session, old.id, name) or [] for name in SAID}
+            new = _insert_run(session, said, by=by, parent=old.id, record=record, **values)
+            note_event(session, "run repeated", by=by, project=old.project, subject=new, repeats=old.id)
         return self.get(new)
 
     def get(self, id: str) -> Run:
@@ -217,10 +217,10 @@ class Runs(LabelledPart):
         list[Run]
             The runs.
         """
-        query = RUNS.select().where(RUNS.c.project_id == project).order_by(RUNS.c.number.desc())
+        query = sa.select(Run).where(RUNS.c.project_id == project).order_by(RUNS.c.number.desc())
         if kind is not None:
             query = query.where(RUNS.c.kind == kind)
-        return self._all(Run, query)
+        return self._all(query)
 
     def latest(self, project: str) -> Run | None:
         """Return the latest finished labelling run of a project.
@@ -235,8 +235,8 @@ class Runs(LabelledPart):
         Run or None
             The run, or None if there is none.
         """
-        query = RUNS.select().where(RUNS.c.project_id == project, RUNS.c.kind == LABEL, RUNS.c.state == DONE)
-        return self._first(Run, query.order_by(RUNS.c.number.desc()).limit(1))
+        query = sa.select(Run).where(RUNS.c.project_id == project, RUNS.c.kind == LABEL, RUNS.c.state == DONE)
+        return self._first(query.order_by(RUNS.c.number.desc()).limit(1))
 
     def job(self, run: str) -> Job:
         """Return the latest job of a run.
@@ -251,10 +251,10 @@ class Runs(LabelledPart):
         Job
             The job.
         """
-        query = JOBS.select().where(JOBS.c.run_id == run, JOBS.c.kind == "run").order_by(JOBS.c.created_at.desc())
-        with self._db.reading() as connection:
-            find_row(connection, RUNS, run)
-            return to_record(Job, connection.execute(query.limit(1)).one())
+        query = sa.select(Job).where(JOBS.c.run_id == run, JOBS.c.kind == "run").order_by(JOBS.c.created_at.desc())
+        with self._db.reading() as session:
+            find(session, Run, run)
+            return session.scalars(query.limit(1)).one()
 
     def rename(self, id: str, name: str, *, by: str) -> Run:
         """Rename a run.
@@ -274,11 +274,11 @@ class Runs(LabelledPart):
             The run.
         """
         name = check_name(name, "run")
-        with self._db.writing() as connection:
-            run = find_row(connection, RUNS, id, lock=True)
-            set_row(connection, RUNS, id, name=name)
-            note_event(connection, "run renamed", by=by, project=run.project_id, subject=id, was=run.name, name=name)
-        return self.get(id)
+        with self._db.writing() as session:
+            run = find(session, Run, id, lock=True)
+            note_event(session, "run renamed", by=by, project=run.project, subject=id, was=run.name, name=name)
+            run.name = name
+        return run
 
     # Results
 
@@ -299,8 +299,8 @@ class Runs(LabelledPart):
         Any
             The table, or None if the run has no such table.
         """
-        with self._db.reading() as connection:
-            return read_table(connection, run, name)
+        with self._db.reading() as session:
+            return read_table(session, run, name)
 
     def tables(self, run: str, names: builtins.list[str] | None = None) -> dict[str, Any]:
         """Return several tables of a run.
@@ -320,8 +320,8 @@ class Runs(LabelledPart):
         query = sa.select(RUN_TABLES.c.name, RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run)
         if names is not None:
             query = query.where(RUN_TABLES.c.name.in_(names))
-        with self._db.reading() as connection:
-            return {row.name: row.content for row in connection.execute(query)}
+        with self._db.reading() as session:
+            return {row.name: row.content for row in session.execute(query)}
 
     def predictions(
         self,
@@ -363,23 +363,23 @@ class Runs(LabelledPart):
         """
         after, limit = check_page(after, limit)
         choose_one(order, ORDERS, "order")
-        with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run)
+        of_run = sa.select(Prediction).where(PREDICTIONS.c.run_id == run)
+        with self._db.reading() as session:
+            found = find(session, Run, run)
             if found.state != DONE or found.kind != LABEL:
                 return []
             # Without conditions, the index on positions finds the page without reading all labels.
             if order == "position" and (label, review, group, search) == (None,) * 4:
                 start = -1 if after is None else after
-                query = prediction_query(run).where(PREDICTIONS.c.position > start)
-                rows = connection.execute(query.order_by(PREDICTIONS.c.position).limit(limit))
-                return [to_record(Prediction, row) for row in rows]
-            shown = self._select(connection, found, (label, review, group, search), order, after, limit)
-            page = connection.execute(prediction_query(run).where(PREDICTIONS.c.position.in_(shown)))
+                query = of_run.where(PREDICTIONS.c.position > start)
+                return list(session.scalars(query.order_by(PREDICTIONS.c.position).limit(limit)))
+            shown = self._select(session, found, (label, review, group, search), order, after, limit)
+            page = session.scalars(of_run.where(PREDICTIONS.c.position.in_(shown)))
             place = {position: i for i, position in enumerate(shown)}
-            return sorted((to_record(Prediction, row) for row in page), key=lambda row: place[row.position])
+            return sorted(page, key=lambda row: place[row.position])
 
     def _select(
-        self, connection: Connection, run: Any, wanted: tuple, order: str, after: int | None, limit: int
+        self, session: Session, run: Any, wanted: tuple, order: str, after: int | None, limit: int
     ) -> builtins.list[int]:
         """Return the positions of the documents on a page that satisfies the conditions."""
         label, review, group, search = wanted
@@ -392,8 +392,8 @@ class Runs(LabelledPart):
         if group is not None:
             kept &= labels.groups == group
         if search is not None:
-            where = searched_collection(connection, run.project_id, run.target_id)
-            found = () if where is None else search_collection(connection, where, search)
+            where = searched_collection(session, run.project, run.target)
+            found = () if where is None else search_collection(session, where, search)
             kept &= np.isin(np.arange(len(kept)), found)
         rows = np.flatnonzero(kept)
         if order == "confidence":
@@ -420,17 +420,15 @@ class Runs(LabelledPart):
         p = PREDICTIONS.c
         waiting = sa.select(p.position).where(p.run_id == run, p.state != ANSWERED).order_by(p.rank).limit(read)
         answered = sa.select(p.position).where(p.run_id == run, p.state == ANSWERED)
-        with self._db.reading() as connection:
-            found = find_row(connection, RUNS, run)
+        with self._db.reading() as session:
+            found = find(session, Run, run)
             if (found.summary or {}).get("expected") is None:
                 return None
-            ahead = list(connection.scalars(waiting))
+            ahead = list(session.scalars(waiting))
             # Answers that the run has learned are part of its expected accuracy already.
-            learned = {
-                place for place, _, drawn, _ in read_table(connection, run, "answers") or [] if drawn != OF_GROUP
-            }
-            given = [place for place in connection.scalars(answered) if place not in learned]
-            shown = documents_at(connection, found.target_id, np.array(sorted(ahead)), limit=read)
+            learned = {place for place, _, drawn, _ in read_table(session, run, "answers") or [] if drawn != OF_GROUP}
+            given = [place for place in session.scalars(answered) if place not in learned]
+            shown = documents_at(session, found.target, np.array(sorted(ahead)), limit=read)
         labels, texts = self._labels.of(run), {row.position: row.text for row in shown}
         budget = found.parameters.get("error_budget", ERROR_BUDGET)
         return forecast_answers(labels.confidence, labels.review, ahead, budget, texts, given=given)
@@ -455,7 +453,8 @@ class Runs(LabelledPart):
         DataError
             If the document is not in the run.
         """
-        found = self._first(Prediction, _PREDICTION, {"run": run, "document": document})
+        p = PREDICTIONS.c
+        found = self._first(sa.select(Prediction).where(p.run_id == run, p.document_id == document))
         if found is None:
             raise DataError("The run has no such document; it may belong to another run.", code="not-found")
         return found
@@ -476,35 +475,6 @@ def _page(rows: np.ndarray, after: int | None, limit: int, confidence: np.ndarra
         first, end = (int(np.searchsorted(confidence[rows], last, side=side)) for side in ("left", "right"))
         start = first + int(np.searchsorted(rows[first:end], after, side="right"))
     return rows[start : start + limit].tolist()
-
-
-def prediction_query(run: Any) -> sa.Select:
-    """Return the query for a run's predictions with their texts and current answers.
-
-    Parameters
-    ----------
-    run : Any
-        Id of the run, or a bound parameter for it.
-
-    Returns
-    -------
-    sa.Select
-        The query.
-    """
-    p = PREDICTIONS.c
-    return (
-        sa.select(
-            p.run_id, p.document_id, p.position, DOCUMENTS.c.name, DOCUMENTS.c.text, p.label, p.confidence,
-            p.needs_review, p.second, p.second_confidence, p.novel_group, p.near, p.rank, p.reason, p.state,
-            p.leased_until, ANSWERS.c.label.label("answer"),
-        )
-        .join(DOCUMENTS, DOCUMENTS.c.id == p.document_id)
-        .outerjoin(ANSWERS, sa.and_(ANSWERS.c.document_id == p.document_id, ANSWERS.c.current))
-        .where(p.run_id == run)
-    )  # fmt: skip
-
-
-_PREDICTION = prediction_query(sa.bindparam("run")).where(PREDICTIONS.c.document_id == sa.bindparam("document"))
 
 
 def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -541,11 +511,11 @@ def check_run_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _choose_collections(connection: Connection, project: str, settings: Mapping[str, Any]) -> list[Any]:
+def _choose_collections(session: Session, project: str, settings: Mapping[str, Any]) -> list[Any]:
     """Return the rows of a run's collections: sources, then the target, then extras. All must be ready."""
     c = COLLECTIONS.c
-    query = COLLECTIONS.select().where(c.project_id == project, c.removed_at.is_(None))
-    ready = [row for row in connection.execute(query.order_by(c.created_at, c.id)) if row.state == "ready"]
+    query = sa.select(Collection).where(c.project_id == project, c.removed_at.is_(None))
+    ready = [row for row in session.scalars(query.order_by(c.created_at, c.id)) if row.state == "ready"]
     by_id = {row.id: row for row in ready}
 
     def named(ids: Any, kind: str) -> list[Any]:
@@ -589,7 +559,7 @@ def takes_words(method: str) -> bool:
 
 
 def _add_run(
-    connection: Connection,
+    session: Session,
     project: str,
     kind: str,
     name: str,
@@ -603,43 +573,43 @@ def _add_run(
     """Queue a run with a snapshot of the present answers, words and class names."""
     target = next(row for row in chosen if row.kind == "target")
     # The snapshot is taken now, so that answers given while the run waits do not change it.
-    said = {name: take(connection, target.id) if settings["use_answers"] else [] for name, take in SAID.items()}
-    words = word_snapshot(connection, project) if settings["use_words"] else {}
+    said = {name: take(session, target.id) if settings["use_answers"] else [] for name, take in SAID.items()}
+    words = word_snapshot(session, project) if settings["use_words"] else {}
     record = {
         "collections": [
             {part: getattr(row, part) for part in ("id", "kind", "name", "sha256", "ending", "mapping", "documents")}
             for row in chosen
         ],
         "words": words,
-        "class_names": class_name_snapshot(connection, project),
+        "class_names": class_name_snapshot(session, project),
         "answers": len(said["answers"]),
         "versions": versions(),
     }
     run = _insert_run(
-        connection, said, name, by=by, project_id=project, kind=kind, target_id=target.id, base_id=base,
-        parent_id=parent, parameters=plain_detail(settings), record=plain_detail(record),
+        session, said, name, by=by, project=project, kind=kind, target=target.id, base=base, parent=parent,
+        parameters=plain_detail(settings), record=plain_detail(record),
     )  # fmt: skip
-    number = find_row(connection, RUNS, run).number
+    number = find(session, Run, run).number
     note_event(
-        connection, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=record["answers"]
+        session, "run started", by=by, project=project, subject=run, run=number, what=kind, answers=record["answers"]
     )
     return run
 
 
-def _insert_run(connection: Connection, said: dict[str, list], name: str = "", *, by: str, **values: Any) -> str:
+def _insert_run(session: Session, said: dict[str, list], name: str = "", *, by: str, **values: Any) -> str:
     """Insert a run, its tables and its job. The caller has locked the project, so the number is unique."""
-    project = values["project_id"]
-    latest = connection.scalar(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project))
+    project = values["project"]
+    latest = session.scalar(sa.select(sa.func.max(RUNS.c.number)).where(RUNS.c.project_id == project))
     number = (latest or 0) + 1
     name = check_name(name or f"Run {number}", "run")
-    run = add_row(connection, RUNS, number=number, name=name, state=QUEUED, created_by=by, **values)
+    run = add(session, Run(number=number, name=name, state=QUEUED, created_by=by, **values)).id
     for table, content in said.items():
-        add_row(connection, RUN_TABLES, run_id=run, name=table, content=content)
-    add_job(connection, "run", {}, by=by, project=project, run=run)
+        add(session, RunTable(run=run, name=table, content=content))
+    add_job(session, "run", {}, by=by, project=project, run=run)
     return run
 
 
-def answer_snapshot(connection: Connection, target: str) -> list[list]:
+def answer_snapshot(session: Session, target: str) -> list[list]:
     """Return the current answers to learn from.
 
     Documents that got a class with their group are marked as drawn by "group". Labels accepted unread are left out,
@@ -647,8 +617,8 @@ def answer_snapshot(connection: Connection, target: str) -> list[list]:
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     target : str
         Id of the target collection.
 
@@ -657,18 +627,18 @@ def answer_snapshot(connection: Connection, target: str) -> list[list]:
     list[list]
         Lists of position, class, how the document was drawn, and the person's id.
     """
-    return _snapshot(connection, target, ANSWERS.c.current, ANSWERS.c.kind != "accept")
+    return _snapshot(session, target, ANSWERS.c.current, ANSWERS.c.kind != "accept")
 
 
-def replaced_snapshot(connection: Connection, target: str) -> list[list]:
+def replaced_snapshot(session: Session, target: str) -> list[list]:
     """Return the classes that documents got with their group before somebody read them.
 
     They show how often such classes are right.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     target : str
         Id of the target collection.
 
@@ -678,28 +648,28 @@ def replaced_snapshot(connection: Connection, target: str) -> list[list]:
         Lists of position, class, how the document was drawn, and the person's id.
     """
     a = ANSWERS.c
-    return _snapshot(connection, target, ~a.current, a.undone_at.is_(None), a.kind == OF_GROUP)
+    return _snapshot(session, target, ~a.current, a.undone_at.is_(None), a.kind == OF_GROUP)
 
 
-def _snapshot(connection: Connection, target: str, *wanted: Any) -> list[list]:
+def _snapshot(session: Session, target: str, *wanted: Any) -> list[list]:
     """Return the answers for a target that satisfy the conditions, by position."""
     a, d = ANSWERS.c, DOCUMENTS.c
     query = sa.select(d.position, a.label, HOW_DRAWN, a.by).join(ANSWERS, a.document_id == d.id)
     query = query.where(d.collection_id == target, *wanted).order_by(d.position)
-    return [list(row) for row in connection.execute(query)]
+    return [list(row) for row in session.execute(query)]
 
 
 # Tables of answers that a run learns from, with the functions that take their snapshots.
 SAID = {"answers": answer_snapshot, "replaced_answers": replaced_snapshot, "machine_answers": annotator_snapshot}
 
 
-def word_snapshot(connection: Connection, project: str) -> dict[str, str]:
+def word_snapshot(session: Session, project: str) -> dict[str, str]:
     """Return the words that have a class.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     project : str
         Id of the project.
 
@@ -709,16 +679,16 @@ def word_snapshot(connection: Connection, project: str) -> dict[str, str]:
         Class by word.
     """
     query = sa.select(WORDS.c.word, WORDS.c.label).where(WORDS.c.project_id == project, WORDS.c.removed_at.is_(None))
-    return {row.word: row.label for row in connection.execute(query.order_by(WORDS.c.word))}
+    return {row.word: row.label for row in session.execute(query.order_by(WORDS.c.word))}
 
 
-def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
+def class_name_snapshot(session: Session, project: str) -> dict[str, str]:
     """Return the classes that people renamed.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     project : str
         Id of the project.
 
@@ -730,20 +700,20 @@ def class_name_snapshot(connection: Connection, project: str) -> dict[str, str]:
     c = CLASS_NAMES.c
     query = sa.select(c.old, c.new).where(c.project_id == project, c.kind == "class", c.undone_at.is_(None))
     names: dict[str, str] = {}
-    for old, new in connection.execute(query.order_by(c.number)):
+    for old, new in session.execute(query.order_by(c.number)):
         # A class that was renamed twice maps to its latest name.
         names = {key: new if value == old else value for key, value in names.items()}
         names[old] = new
     return {old: new for old, new in names.items() if old != new}
 
 
-def read_table(connection: Connection, run: str, name: str) -> Any:
+def read_table(session: Session, run: str, name: str) -> Any:
     """Return a table of a run.
 
     Parameters
     ----------
-    connection : Connection
-        Connection with an open transaction.
+    session : Session
+        Session with an open transaction.
     run : str
         Id of the run.
     name : str
@@ -755,7 +725,7 @@ def read_table(connection: Connection, run: str, name: str) -> Any:
         The table, or None if the run has no such table.
     """
     query = sa.select(RUN_TABLES.c.content).where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == name)
-    return connection.scalar(query)
+    return session.scalar(query)
 
 
 # -- Comparison of two runs: which labels changed, and from which class to which
@@ -853,8 +823,8 @@ class Comparisons(LabelledPart):
                 mask &= codes == (names.index(wanted) if wanted in names else -1)
         flipped = np.flatnonzero(mask)
         sure = self._labels.of(earlier).confidence, self._labels.of(later).confidence
-        with self._db.reading() as connection:
-            rows = documents_at(connection, target, flipped, after=after, limit=limit)
+        with self._db.reading() as session:
+            rows = documents_at(session, target, flipped, after=after, limit=limit)
         return [
             {
                 "document": row.id,
@@ -871,11 +841,11 @@ class Comparisons(LabelledPart):
 
     def _check(self, earlier: str, later: str) -> tuple[str, list[dict[str, str]]]:
         """Return the target of both runs and their renamed classes, or raise an error if they cannot be compared."""
-        with self._db.reading() as connection:
-            rows = [find_row(connection, RUNS, run) for run in (earlier, later)]
-        if rows[0].target_id != rows[1].target_id or any(row.state != DONE or row.kind != "label" for row in rows):
+        with self._db.reading() as session:
+            rows = [find(session, Run, run) for run in (earlier, later)]
+        if rows[0].target != rows[1].target or any(row.state != DONE or row.kind != "label" for row in rows):
             raise UsageError("Only two finished labelling runs of the same documents can be compared.")
-        return rows[0].target_id, [row.record.get("class_names", {}) for row in rows]
+        return rows[0].target, [row.record.get("class_names", {}) for row in rows]
 
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the class names of both runs, and the index of every document's label in each run."""
@@ -890,8 +860,8 @@ class Comparisons(LabelledPart):
         self, target: str, renamed: list[dict[str, str]], names: list[str], before: np.ndarray, after: np.ndarray
     ) -> dict[str, int]:
         """Count people's answers, and how many of them each run agrees with."""
-        with self._db.reading() as connection:
-            answers = answer_snapshot(connection, target)
+        with self._db.reading() as session:
+            answers = answer_snapshot(session, target)
         said = {position: label for position, label, drawn, _ in answers if drawn != OF_GROUP}
         right = [
             sum(names[codes[place]] == called.get(label, label) for place, label in said.items())

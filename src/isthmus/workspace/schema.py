@@ -1,61 +1,47 @@
-"""Records and the tables that store them. A change here needs a migration; a test compares the two.
-
-A record is a frozen dataclass, and its table is made from its fields: a field of type ``ProjectId`` called
-``project`` is the column ``project_id``. Tables without a record are defined below their neighbours.
-"""
+"""The tables of a workspace as classes. Alembic generates the first migration from them."""
 
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import NoneType
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, get_args, get_type_hints
 
 import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, column_property, mapped_column
 from sqlalchemy.types import TypeDecorator
+
+from isthmus.workspace.database import new_id, utc_now
 
 VIEWER, REVIEWER, OWNER = "viewer", "reviewer", "owner"
 ROLES = (VIEWER, REVIEWER, OWNER)  # each role includes the rights of the roles before it
 # Kinds of collections.
 KINDS = ("source", "target", "extra")
-
 QUEUED, RUNNING, DONE = "queued", "running", "done"
 OPEN, LEASED, ANSWERED = "open", "leased", "done"  # states of a document in a queue
 FAILED, CANCELLED, INTERRUPTED = "failed", "cancelled", "interrupted"
 ENDED = (DONE, FAILED, CANCELLED, INTERRUPTED)
 
-# Keys and constraints get names that do not depend on the database, so that migrations can refer to them.
-METADATA = sa.MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_name)s",
-        "pk": "pk_%(table_name)s",
-    }
-)
-
 
 class Moment(TypeDecorator):
-    """A time in UTC. SQLite has no time zones and stores a text that sorts by time."""
+    """A time in UTC; SQLite stores it without its time zone."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Any) -> datetime | None:
-        """Convert a time to UTC before it is stored.
+        """Return the value to store.
 
         Parameters
         ----------
         value : datetime or None
-            Time with its time zone, or None.
+            Time with its time zone.
         dialect : Any
             Dialect of the database.
 
         Returns
         -------
         datetime or None
-            Time in UTC.
+            The time in UTC.
         """
         if value is None:
             return None
@@ -63,502 +49,517 @@ class Moment(TypeDecorator):
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: datetime | None, dialect: Any) -> datetime | None:
-        """Add the time zone to a time that was read.
+        """Return the stored value with its time zone.
 
         Parameters
         ----------
         value : datetime or None
-            Time from the database, or None.
+            Value from the database.
         dialect : Any
             Dialect of the database.
 
         Returns
         -------
         datetime or None
-            Time in UTC.
+            The time in UTC.
         """
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
-@dataclass(frozen=True)
-class Stored:
-    """How a field of a record is stored, if its Python type does not determine it."""
-
-    type: Any = None
-    to: str = ""  # name of the table that the field refers to
-    server_default: str | None = None
-
-
-Id = Annotated[str, Stored(sa.String(32))]
-PersonId = Annotated[str, Stored(to="people")]
-ProjectId = Annotated[str, Stored(to="projects")]
-CollectionId = Annotated[str, Stored(to="collections")]
-DocumentId = Annotated[str, Stored(to="documents")]
-RunId = Annotated[str, Stored(to="runs")]
-FileHash = Annotated[str, Stored(to="files")]
-Hash = Annotated[str, Stored(sa.String(64))]
-Name = Annotated[str, Stored(sa.String(200))]
-FileName = Annotated[str, Stored(sa.String(300))]
-State = Annotated[str, Stored(sa.String(20))]  # one word of a fixed list
-ShortState = Annotated[str, Stored(sa.String(10))]
-BigInt = Annotated[int, Stored(sa.BigInteger())]
-# Increases by one per row: the order of a log, and the key of its pages.
-Number = Annotated[int, Stored(sa.BigInteger().with_variant(sa.Integer, "sqlite"))]
-
-_JSON_OR_NOTHING = sa.JSON(none_as_null=True)
-_TYPES = {str: sa.Text, int: sa.Integer, float: sa.Float, bool: sa.Boolean, datetime: Moment}
 # Both databases sort these texts by code points, so that an index finds texts by their beginning.
 _SORTED = sa.String(200).with_variant(sa.String(200, collation="C"), "postgresql")
-TABLES: dict[type, sa.Table] = {}  # table by the dataclass of its record
+# Increases by one per row: the order of a log, and the key of its pages.
+_NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+Id = Annotated[str, mapped_column(sa.String(32))]
+Number = Annotated[int, mapped_column(_NUMBER, primary_key=True, autoincrement=True)]
+Hash = Annotated[str, mapped_column(sa.String(64))]
+Name = Annotated[str, mapped_column(sa.String(200))]
+FileName = Annotated[str, mapped_column(sa.String(300))]
+State = Annotated[str, mapped_column(sa.String(20))]  # one word of a fixed list
+ShortState = Annotated[str, mapped_column(sa.String(10))]
+Kind = Annotated[str, mapped_column(sa.String(40))]
+Size = Annotated[int, mapped_column(sa.BigInteger)]
+Json = dict[str, Any]
 
 
-def _to(table: str, name: str, *, null: bool = False, key: bool = False) -> sa.Column:
+def _key() -> Any:
+    """Return the column of a random id."""
+    return mapped_column(sa.String(32), primary_key=True, default_factory=new_id)
+
+
+def _unique_id() -> Any:
+    """Return the column of a random id in a table whose rows have numbers."""
+    return mapped_column(sa.String(32), unique=True, default_factory=new_id)
+
+
+def _now() -> Any:
+    """Return the column of a row's time. The process sets it, so that both databases behave alike."""
+    return mapped_column(default_factory=utc_now)
+
+
+def _to(table: str, column: str | None = None, **options: Any) -> Any:
     """Return a column that refers to a row of another table."""
-    kind, column = (sa.String(64), "sha256") if table == "files" else (sa.String(32), "id")
-    return sa.Column(name, kind, sa.ForeignKey(f"{table}.{column}"), nullable=null, primary_key=key)
+    key = "sha256" if table == "files" else "id"
+    names = () if column is None else (column,)
+    return mapped_column(*names, sa.String(64 if table == "files" else 32), sa.ForeignKey(f"{table}.{key}"), **options)
 
 
-def _when(name: str, *, null: bool = False) -> sa.Column:
-    """Return a column for a time."""
-    return sa.Column(name, Moment, nullable=null)
+class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
+    """Base class of the tables."""
+
+    # Keys and constraints get names that do not depend on the database, so that migrations can refer to them.
+    metadata = sa.MetaData(
+        naming_convention={
+            "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar = {
+        str: sa.Text,
+        datetime: Moment,
+        Json: sa.JSON(none_as_null=True),
+        list[Any]: sa.JSON,
+        list[str]: sa.JSON,
+    }
+    # Columns that answers of the server leave out.
+    hidden: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        """Describe the columns that are not hidden to pydantic, with which the server writes JSON."""
+        from pydantic import ConfigDict, create_model
+
+        hints = get_type_hints(cls)
+        names = [field.name for field in dataclasses.fields(cls) if field.name not in cls.hidden]
+        fields: dict[str, Any] = {name: (get_args(hints[name])[0], ...) for name in names}
+        return handler(create_model(cls.__name__, __config__=ConfigDict(from_attributes=True), **fields))
 
 
-def _column(name: str, hint: Any, key: tuple[str, ...]) -> sa.Column:
-    """Return the column for a field of a record."""
-    options = get_args(hint)
-    null = NoneType in options
-    if null:
-        hint = next(option for option in options if option is not NoneType)
-    kind, *marks = get_args(hint) if get_origin(hint) is Annotated else (hint,)
-    mark = marks[0] if marks else Stored()
-    if mark.to:
-        own_name = mark.to in ("people", "files")  # these names describe the person's part: created_by, undone_by
-        return _to(mark.to, name if own_name else f"{name}_id", null=null, key=name in key)
-    found = mark.type or _TYPES.get(kind) or (_JSON_OR_NOTHING if null else sa.JSON)
-    if name in key:
-        return sa.Column(name, found, primary_key=True, autoincrement=name == "number")
-    return sa.Column(name, found, nullable=null, unique=name == "id" or None, server_default=mark.server_default)
-
-
-def _table(
-    name: str, record: type, *more: sa.schema.SchemaItem, key: tuple[str, ...] = ("id",), joined: tuple[str, ...] = ()
-) -> sa.Table:
-    """Create the table of a record: its fields without the joined ones, then columns that the record does not show."""
-    hints = get_type_hints(record, include_extras=True)
-    own = [_column(part.name, hints[part.name], key) for part in dataclasses.fields(record) if part.name not in joined]
-    TABLES[record] = sa.Table(name, METADATA, *own, *more)
-    return TABLES[record]
+METADATA = Base.metadata
 
 
 # People
 
 
-@dataclass(frozen=True)
-class Person:
-    """Somebody with an account. A new ``session_key`` ends all sessions of the person."""
+class Person(Base):
+    """An account; the local person has no password."""
 
-    id: Id
-    name: Name
-    role: State
-    password_hash: str | None = field(repr=False)
-    session_key: Id = field(repr=False)
-    disabled: bool
-    created_at: datetime
+    __tablename__ = "people"
+    hidden = frozenset({"password_hash", "session_key", "folded_name"})
+
+    id: Mapped[str] = _key()
+    name: Mapped[Name]
+    role: Mapped[State]
+    password_hash: Mapped[str | None] = mapped_column(repr=False)
+    session_key: Mapped[Id] = mapped_column(repr=False)
+    disabled: Mapped[bool]
+    created_at: Mapped[datetime] = _now()
+    folded_name: Mapped[str] = mapped_column(sa.String(200), unique=True)
 
 
-PEOPLE = _table("people", Person, sa.Column("folded_name", sa.String(200), nullable=False, unique=True))
-# Only the hash of a token is stored, so that a backup contains no usable invitation.
-INVITATIONS = sa.Table(
-    "invitations",
-    METADATA,
-    sa.Column("id", sa.String(32), primary_key=True),
-    sa.Column("token_hash", sa.String(64), nullable=False, unique=True),
-    sa.Column("role", sa.String(20), nullable=False),
-    _to("projects", "project_id", null=True),
-    _to("people", "created_by"),
-    _when("created_at"),
-    _when("expires_at"),
-    _when("used_at", null=True),
-    _to("people", "used_by", null=True),
-)
-# Sessions that ended early: the hash of each key, stored until the session would have expired.
-ENDED_SESSIONS = sa.Table(
-    "ended_sessions",
-    METADATA,
-    sa.Column("key_hash", sa.String(64), primary_key=True),
-    _to("people", "person_id"),
-    _when("until"),
-)
+class Invitation(Base):
+    """A link for one new account."""
+
+    __tablename__ = "invitations"
+
+    id: Mapped[str] = _key()
+    # Only the hash of a token is stored, so that a backup contains no usable invitation.
+    token_hash: Mapped[str] = mapped_column(sa.String(64), unique=True)
+    role: Mapped[State]
+    project: Mapped[str | None] = _to("projects", "project_id", default=None)
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None] = mapped_column(default=None)
+    used_by: Mapped[str | None] = _to("people", default=None)
+
+
+class EndedSession(Base):
+    """A session that ended early, stored until it would have expired."""
+
+    __tablename__ = "ended_sessions"
+
+    key_hash: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
+    person: Mapped[str] = _to("people", "person_id")
+    until: Mapped[datetime]
 
 
 # Projects and what is in them
 
 
-@dataclass(frozen=True)
-class Project:
-    """Collections, runs and answers that belong together.
+class Project(Base):
+    """A project."""
 
-    ``second_reading`` is the share of documents that two people read.
-    """
+    __tablename__ = "projects"
 
-    id: Id
-    name: Name
-    created_by: PersonId
-    created_at: datetime
-    archived_at: datetime | None
-    second_reading: Annotated[float, Stored(server_default="0")] = 0.0
-
-
-PROJECTS = _table("projects", Project)
+    id: Mapped[str] = _key()
+    name: Mapped[Name]
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
+    archived_at: Mapped[datetime | None] = mapped_column(default=None)
+    # Share of documents that two people read.
+    second_reading: Mapped[float] = mapped_column(server_default="0", default=0.0)
 
 
-@dataclass(frozen=True)
-class Member:
-    """A person in a project, with the person's role."""
+class Member(Base):
+    """A person with a role in a project."""
 
-    person: str
-    name: str
-    role: str
-    since: datetime
+    __tablename__ = "members"
+    hidden = frozenset({"project"})
 
-
-MEMBERS = sa.Table(
-    "members",
-    METADATA,
-    _to("projects", "project_id", key=True),
-    sa.Column("person_id", sa.String(32), sa.ForeignKey("people.id"), primary_key=True, index=True),
-    sa.Column("role", sa.String(20), nullable=False),
-    _when("since"),
-)
-# One row per content: several collections can share a file.
-FILES = sa.Table(
-    "files",
-    METADATA,
-    sa.Column("sha256", sa.String(64), primary_key=True),
-    sa.Column("size", sa.BigInteger, nullable=False),
-    _when("created_at"),
-)
+    project: Mapped[str] = _to("projects", "project_id", primary_key=True)
+    person: Mapped[str] = _to("people", "person_id", primary_key=True, index=True)
+    name: Mapped[str] = column_property(sa.select(Person.name).where(Person.id == person.column).scalar_subquery())
+    role: Mapped[State]
+    since: Mapped[datetime] = _now()
 
 
-@dataclass(frozen=True)
-class Collection:
-    """A file of documents: ``state`` is "new" until its columns are mapped, then "reading" and "ready"."""
+class File(Base):
+    """The content of uploaded files; several collections can share it."""
 
-    id: Id
-    project: ProjectId
-    name: FileName
-    kind: ShortState
-    sha256: FileHash
-    size: int
-    state: State
-    mapping: dict[str, Any] | None
-    documents: int
-    labelled: int
-    facts: dict[str, Any] | None
-    created_by: PersonId
-    created_at: datetime
+    __tablename__ = "files"
+
+    sha256: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
+    size: Mapped[Size]
+    created_at: Mapped[datetime] = _now()
 
 
-COLLECTIONS = _table(
-    "collections",
-    Collection,
-    sa.Column("ending", sa.String(20), nullable=False),
-    sa.Column("preview", sa.JSON, nullable=False),
-    _when("removed_at", null=True),
-    sa.Index("ix_collections_project_id", "project_id", "created_at"),
-    joined=("size",),
-)
+class Collection(Base):
+    """An uploaded file with the choice of its columns."""
+
+    __tablename__ = "collections"
+    __table_args__ = (sa.Index("ix_collections_project_id", "project_id", "created_at"),)
+    hidden = frozenset({"ending", "preview", "removed_at"})
+
+    id: Mapped[str] = _key()
+    project: Mapped[str] = _to("projects", "project_id")
+    name: Mapped[FileName]
+    kind: Mapped[ShortState]
+    sha256: Mapped[str] = _to("files")
+    size: Mapped[int] = column_property(sa.select(File.size).where(File.sha256 == sha256.column).scalar_subquery())
+    state: Mapped[State]
+    mapping: Mapped[Json | None] = mapped_column(default=None)
+    documents: Mapped[int] = mapped_column(default=0)
+    labelled: Mapped[int] = mapped_column(default=0)
+    facts: Mapped[Json | None] = mapped_column(default=None)
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
+    ending: Mapped[State]
+    preview: Mapped[Json] = mapped_column(repr=False)
+    removed_at: Mapped[datetime | None] = mapped_column(default=None)
 
 
-@dataclass(frozen=True)
-class Document:
-    """One text; ``label`` is the label in its file, if any."""
+class Document(Base):
+    """A text of a collection."""
 
-    id: Id
-    collection: CollectionId
-    position: int
-    name: str
-    text: str
-    label: str | None
+    __tablename__ = "documents"
+    __table_args__ = (sa.UniqueConstraint("collection_id", "position"),)
+
+    id: Mapped[str] = _key()
+    collection: Mapped[str] = _to("collections", "collection_id")
+    position: Mapped[int]
+    name: Mapped[str]
+    text: Mapped[str]
+    label: Mapped[str | None]
 
 
-DOCUMENTS = _table("documents", Document, sa.UniqueConstraint("collection_id", "position"))
-# Packed positions of the documents that contain a term. Both databases search it in the same way.
-TERMS = sa.Table(
-    "terms",
-    METADATA,
-    _to("collections", "collection_id", key=True),
-    sa.Column("term", _SORTED, primary_key=True),
-    sa.Column("word", _SORTED, nullable=False),
-    sa.Column("documents", sa.Integer, nullable=False),
-    sa.Column("positions", sa.LargeBinary, nullable=False),
-    sa.Index("ix_terms_word", "collection_id", "word"),
-    sa.Index("ix_terms_documents", "collection_id", "documents"),
-)
+class Term(Base):
+    """The documents of a collection that contain a term, for a search that is the same in both databases."""
+
+    __tablename__ = "terms"
+    __table_args__ = (
+        sa.Index("ix_terms_word", "collection_id", "word"),
+        sa.Index("ix_terms_documents", "collection_id", "documents"),
+    )
+
+    collection: Mapped[str] = _to("collections", "collection_id", primary_key=True)
+    term: Mapped[str] = mapped_column(_SORTED, primary_key=True)
+    word: Mapped[str] = mapped_column(_SORTED)
+    documents: Mapped[int]
+    positions: Mapped[bytes]
 
 
 # Runs
 
 
-@dataclass(frozen=True)
-class Run:
-    """A labelling run or a diagnosis; ``parameters`` and ``record`` suffice to repeat it."""
+class Run(Base):
+    """A run; ``record`` describes its inputs, ``summary`` its result."""
 
-    id: Id
-    project: ProjectId
-    number: int
-    kind: State
-    name: Name
-    state: State
-    target: CollectionId
-    base: RunId | None
-    parent: RunId | None
-    parameters: dict[str, Any]
-    record: dict[str, Any] = field(repr=False)
-    summary: dict[str, Any] | None
-    error: str | None
-    created_by: PersonId
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    __tablename__ = "runs"
+    __table_args__ = (sa.UniqueConstraint("project_id", "number"),)
 
-
-RUNS = _table("runs", Run, sa.UniqueConstraint("project_id", "number"))
-# Tables of a run's result, stored as JSON because pages read them as a whole.
-RUN_TABLES = sa.Table(
-    "run_tables",
-    METADATA,
-    _to("runs", "run_id", key=True),
-    sa.Column("name", sa.String(80), primary_key=True),
-    sa.Column("content", sa.JSON, nullable=False),
-)
+    id: Mapped[str] = _key()
+    project: Mapped[str] = _to("projects", "project_id")
+    number: Mapped[int]
+    kind: Mapped[State]
+    name: Mapped[Name]
+    state: Mapped[State]
+    target: Mapped[str] = _to("collections", "target_id")
+    base: Mapped[str | None] = _to("runs", "base_id", default=None)
+    parent: Mapped[str | None] = _to("runs", "parent_id", default=None)
+    parameters: Mapped[Json]
+    record: Mapped[Json] = mapped_column(repr=False)
+    summary: Mapped[Json | None] = mapped_column(default=None)
+    error: Mapped[str | None] = mapped_column(default=None)
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
+    started_at: Mapped[datetime | None] = mapped_column(default=None)
+    finished_at: Mapped[datetime | None] = mapped_column(default=None)
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """The label that a run gave a document, and the document's rank in the queue."""
+class RunTable(Base):
+    """A table of a run's result, stored as JSON because pages read it as a whole."""
 
-    run: RunId
-    document: DocumentId
-    position: int
-    name: str
-    text: str
-    label: str
-    confidence: float
-    needs_review: bool
-    second: str
-    second_confidence: float
-    novel_group: str
-    near: list[str]
-    # The queue: rank, reason, state, and the end of the lease.
-    rank: int
-    reason: str
-    state: ShortState
-    leased_until: datetime | None = None
-    answer: str | None = None
+    __tablename__ = "run_tables"
 
-
-PREDICTIONS = _table(
-    "predictions",
-    Prediction,
-    _to("people", "leased_to", null=True),
-    _when("asked_at", null=True),
-    # How the queue chose the document: at random, or because its answer teaches most.
-    sa.Column("drawn", sa.String(10), server_default="asked", nullable=False),
-    sa.Index("ix_predictions_document_id", "document_id", "run_id", unique=True),
-    sa.Index("ix_predictions_queue", "run_id", "state", "rank"),
-    sa.Index("ix_predictions_review", "run_id", "needs_review", "state"),
-    key=("run", "position"),
-    joined=("name", "text", "answer"),
-)
+    run: Mapped[str] = _to("runs", "run_id", primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(80), primary_key=True)
+    content: Mapped[Any] = mapped_column(sa.JSON)
 
 
 # Decisions of people. No row is deleted: an undone decision records when and by whom it was undone.
 
 
-def _unique_where(name: str, *columns: str, sqlite: str, postgresql: str) -> sa.Index:
-    """Return an index that allows one row with the same columns among those that satisfy a condition."""
-    return sa.Index(name, *columns, unique=True, sqlite_where=sa.text(sqlite), postgresql_where=sa.text(postgresql))
+class Answer(Base):
+    """A person's answer for a document. The current one counts."""
+
+    __tablename__ = "answers"
+    __table_args__ = (
+        sa.Index("ix_answers_project_id", "project_id", "number"),
+        sa.Index("ix_answers_document_id", "document_id", "number"),
+        sa.Index("ix_answers_by", "by", "project_id", "number"),
+        sa.Index("ix_answers_batch", "batch"),
+        sa.Index("uq_answers_token", "document_id", "by", "token", unique=True),
+        sa.Index(
+            "uq_answers_current",
+            "document_id",
+            unique=True,
+            sqlite_where=sa.text("current = 1"),
+            postgresql_where=sa.text("current"),
+        ),
+    )
+    hidden = frozenset({"token"})
+
+    number: Mapped[Number] = mapped_column(init=False)
+    id: Mapped[str] = _unique_id()
+    project: Mapped[str] = _to("projects", "project_id")
+    document: Mapped[str] = _to("documents", "document_id")
+    run: Mapped[str | None] = _to("runs", "run_id")
+    label: Mapped[str]
+    drawn: Mapped[ShortState]
+    kind: Mapped[ShortState]
+    batch: Mapped[Id]
+    by: Mapped[str] = _to("people")
+    at: Mapped[datetime] = _now()
+    current: Mapped[bool]
+    undone_at: Mapped[datetime | None] = mapped_column(default=None)
+    undone_by: Mapped[str | None] = _to("people", default=None)
+    # Token of the request; a repeated request adds nothing.
+    token: Mapped[str | None] = mapped_column(sa.String(64), default=None, repr=False)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The class that a person gave a document; ``current`` answers count, ``undone_at`` ones do not."""
-
-    number: Number
-    id: Id
-    project: ProjectId
-    document: DocumentId
-    run: RunId | None
-    label: str
-    drawn: ShortState
-    kind: ShortState
-    batch: Id
-    by: PersonId
-    at: datetime
-    current: bool
-    undone_at: datetime | None
-    undone_by: PersonId | None
-
-
-ANSWERS = _table(
-    "answers",
-    Answer,
-    sa.Column("token", sa.String(64)),  # token of the request; a repeated request adds nothing
-    sa.Index("ix_answers_project_id", "project_id", "number"),
-    sa.Index("ix_answers_document_id", "document_id", "number"),
-    sa.Index("ix_answers_by", "by", "project_id", "number"),
-    sa.Index("ix_answers_batch", "batch"),
-    sa.Index("uq_answers_token", "document_id", "by", "token", unique=True),
-    _unique_where("uq_answers_current", "document_id", sqlite="current = 1", postgresql="current"),
-    key=("number",),
-)
 OF_GROUP = "group"  # kind of an answer that a document got with its whole group; nobody has read it
-HOW_DRAWN = sa.case((ANSWERS.c.kind == OF_GROUP, OF_GROUP), else_=ANSWERS.c.drawn).label("drawn")
+HOW_DRAWN = sa.case((Answer.kind == OF_GROUP, OF_GROUP), else_=Answer.drawn).label("drawn")
 
 
-@dataclass(frozen=True)
-class Annotator:
-    """A file of answers from a machine or from somebody without an account; runs weight them by reliability."""
+class Prediction(Base):
+    """The label of a document in a run, and the document's place in the queue."""
 
-    id: Id
-    project: ProjectId
-    target: CollectionId
-    name: Name
-    file: FileName
-    answers: int
-    created_by: PersonId
-    created_at: datetime
-    removed_at: datetime | None
-    removed_by: PersonId | None
+    __tablename__ = "predictions"
+    __table_args__ = (
+        sa.Index("ix_predictions_document_id", "document_id", "run_id", unique=True),
+        sa.Index("ix_predictions_queue", "run_id", "state", "rank"),
+        sa.Index("ix_predictions_review", "run_id", "needs_review", "state"),
+    )
+    hidden = frozenset({"leased_to", "asked_at", "drawn"})
 
-
-ANNOTATORS = _table(
-    "annotators",
-    Annotator,
-    sa.Column("said", sa.JSON, nullable=False),  # lists of position and label
-    sa.Index("ix_annotators_project_id", "project_id", "created_at"),
-)
-# Documents that a second person reads without seeing the first answer, to estimate agreement.
-SECOND_READINGS = sa.Table(
-    "second_readings",
-    METADATA,
-    _to("documents", "document_id", key=True),
-    _to("projects", "project_id"),
-    _to("people", "first_by"),
-    _when("since"),
-    _to("people", "leased_to", null=True),
-    _when("leased_until", null=True),
-    _to("answers", "answer_id", null=True),
-    sa.Index("ix_second_readings_project_id", "project_id", "answer_id", "since"),
-    sa.Index("ix_second_readings_answer_id", "answer_id"),
-)
-
-
-@dataclass(frozen=True)
-class Word:
-    """A word that a person assigned to a class."""
-
-    id: Id
-    project: ProjectId
-    word: Name
-    label: str
-    by: PersonId
-    at: datetime
-    removed_at: datetime | None
-    removed_by: PersonId | None
+    run: Mapped[str] = _to("runs", "run_id", primary_key=True)
+    document: Mapped[str] = _to("documents", "document_id")
+    position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    name: Mapped[str] = column_property(
+        sa.select(Document.name).where(Document.id == document.column).scalar_subquery()
+    )
+    text: Mapped[str] = column_property(
+        sa.select(Document.text).where(Document.id == document.column).scalar_subquery()
+    )
+    label: Mapped[str]
+    confidence: Mapped[float]
+    needs_review: Mapped[bool]
+    second: Mapped[str]
+    second_confidence: Mapped[float]
+    novel_group: Mapped[str]
+    near: Mapped[list[str]]
+    rank: Mapped[int]
+    reason: Mapped[str]
+    state: Mapped[ShortState]
+    leased_until: Mapped[datetime | None] = mapped_column(default=None)
+    answer: Mapped[str | None] = column_property(
+        sa.select(Answer.label).where(Answer.document == document.column, Answer.current).scalar_subquery()
+    )
+    leased_to: Mapped[str | None] = _to("people", default=None)
+    asked_at: Mapped[datetime | None] = mapped_column(default=None)
+    # How the queue chose the document: at random, or because its answer teaches most.
+    drawn: Mapped[ShortState] = mapped_column(server_default="asked", default="asked")
 
 
-def _number() -> sa.Column:
-    """Return the column for the number of a row."""
-    return _column("number", Number, ("number",))
+class Annotator(Base):
+    """A file with answers of a language model, a rule or a person without an account."""
+
+    __tablename__ = "annotators"
+    __table_args__ = (sa.Index("ix_annotators_project_id", "project_id", "created_at"),)
+    hidden = frozenset({"said"})
+
+    id: Mapped[str] = _key()
+    project: Mapped[str] = _to("projects", "project_id")
+    target: Mapped[str] = _to("collections", "target_id")
+    name: Mapped[Name]
+    file: Mapped[FileName]
+    answers: Mapped[int]
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
+    removed_at: Mapped[datetime | None] = mapped_column(default=None)
+    removed_by: Mapped[str | None] = _to("people", default=None)
+    # Lists of position and label.
+    said: Mapped[list[Any]] = mapped_column(repr=False)
 
 
-WORDS = _table(
-    "words",
-    Word,
-    _number(),
-    sa.Index("ix_words_project_id", "project_id", "word"),
-    _unique_where(
-        "uq_words_current", "project_id", "word", sqlite="removed_at IS NULL", postgresql="removed_at IS NULL"
-    ),
-    key=("number",),
-)
-# New names of classes and groups; the latest one that is not undone counts.
-CLASS_NAMES = sa.Table(
-    "class_names",
-    METADATA,
-    _number(),
-    sa.Column("id", sa.String(32), nullable=False, unique=True),
-    _to("projects", "project_id"),
-    _to("runs", "run_id", null=True),
-    sa.Column("kind", sa.String(20), nullable=False),  # class, group
-    sa.Column("old", sa.Text, nullable=False),
-    sa.Column("new", sa.Text, nullable=False),
-    _to("people", "by"),
-    _when("at"),
-    _when("undone_at", null=True),
-    _to("people", "undone_by", null=True),
-    sa.Index("ix_class_names_project_id", "project_id", "number"),
-)
+class SecondReading(Base):
+    """A document that a second person reads without seeing the first answer, to estimate agreement."""
+
+    __tablename__ = "second_readings"
+    __table_args__ = (
+        sa.Index("ix_second_readings_project_id", "project_id", "answer_id", "since"),
+        sa.Index("ix_second_readings_answer_id", "answer_id"),
+    )
+
+    document: Mapped[str] = _to("documents", "document_id", primary_key=True)
+    project: Mapped[str] = _to("projects", "project_id")
+    first_by: Mapped[str] = _to("people")
+    since: Mapped[datetime] = _now()
+    leased_to: Mapped[str | None] = _to("people", default=None)
+    leased_until: Mapped[datetime | None] = mapped_column(default=None)
+    answer: Mapped[str | None] = _to("answers", "answer_id", default=None)
 
 
-@dataclass(frozen=True)
-class Check:
+class Word(Base):
+    """A word with the class that a person gave it."""
+
+    __tablename__ = "words"
+    __table_args__ = (
+        sa.Index("ix_words_project_id", "project_id", "word"),
+        sa.Index(
+            "uq_words_current",
+            "project_id",
+            "word",
+            unique=True,
+            sqlite_where=sa.text("removed_at IS NULL"),
+            postgresql_where=sa.text("removed_at IS NULL"),
+        ),
+    )
+    hidden = frozenset({"number"})
+
+    number: Mapped[Number] = mapped_column(init=False)
+    id: Mapped[str] = _unique_id()
+    project: Mapped[str] = _to("projects", "project_id")
+    word: Mapped[Name]
+    label: Mapped[str]
+    by: Mapped[str] = _to("people")
+    at: Mapped[datetime] = _now()
+    removed_at: Mapped[datetime | None] = mapped_column(default=None)
+    removed_by: Mapped[str | None] = _to("people", default=None)
+
+
+class ClassName(Base):
+    """A new name of a class or a group; the latest one that is not undone counts."""
+
+    __tablename__ = "class_names"
+    __table_args__ = (sa.Index("ix_class_names_project_id", "project_id", "number"),)
+
+    number: Mapped[Number] = mapped_column(init=False)
+    id: Mapped[str] = _unique_id()
+    project: Mapped[str] = _to("projects", "project_id")
+    run: Mapped[str | None] = _to("runs", "run_id", default=None)
+    kind: Mapped[State]
+    old: Mapped[str]
+    new: Mapped[str]
+    by: Mapped[str] = _to("people")
+    at: Mapped[datetime] = _now()
+    undone_at: Mapped[datetime | None] = mapped_column(default=None)
+    undone_by: Mapped[str | None] = _to("people", default=None)
+
+
+class Checked(Base):
+    """A document of a random sample, in the order of the draw."""
+
+    __tablename__ = "checked"
+    __table_args__ = (sa.Index("ix_checked_answer_id", "answer_id"),)
+
+    check: Mapped[str] = _to("checks", "check_id", primary_key=True)
+    place: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    document: Mapped[str] = _to("documents", "document_id")
+    position: Mapped[int]
+    leased_to: Mapped[str | None] = _to("people", default=None)
+    leased_until: Mapped[datetime | None] = mapped_column(default=None)
+    answer: Mapped[str | None] = _to("answers", "answer_id", default=None)
+
+
+class Check(Base):
     """A random sample of a run; people label it without seeing the run's labels."""
 
-    id: Id
-    run: RunId
-    size: int
-    seed: BigInt
-    threshold: float | None
-    answered: int
-    created_by: PersonId
-    created_at: datetime
+    __tablename__ = "checks"
+    __table_args__ = (sa.Index("ix_checks_run_id", "run_id", "created_at"),)
 
-
-CHECKS = _table("checks", Check, sa.Index("ix_checks_run_id", "run_id", "created_at"), joined=("answered",))
-# Documents of a sample in the order of the draw.
-CHECKED = sa.Table(
-    "checked",
-    METADATA,
-    _to("checks", "check_id", key=True),
-    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
-    _to("documents", "document_id"),
-    sa.Column("position", sa.Integer, nullable=False),
-    _to("people", "leased_to", null=True),
-    _when("leased_until", null=True),
-    _to("answers", "answer_id", null=True),
-    sa.Index("ix_checked_answer_id", "answer_id"),
-)
+    id: Mapped[str] = _key()
+    run: Mapped[str] = _to("runs", "run_id")
+    size: Mapped[int]
+    seed: Mapped[Size]
+    threshold: Mapped[float | None]
+    answered: Mapped[int] = column_property(
+        sa.select(sa.func.count())
+        .select_from(Checked)
+        .join(Answer, Answer.id == Checked.answer)
+        .where(Checked.check == id.column, Answer.undone_at.is_(None))
+        .scalar_subquery()
+    )
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
 
 
 # Work
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Base):
     """Work for the worker process. ``progress`` contains ``phase``, ``done`` and ``total``."""
 
-    id: Id
-    kind: State
-    project: ProjectId | None
-    run: RunId | None
-    payload: dict[str, Any]
-    state: State
-    progress: dict[str, Any]
-    result: dict[str, Any] | None
-    error: str | None
-    error_code: Annotated[str, Stored(sa.String(40))] | None
-    attempts: int
-    cancel: bool
-    created_by: PersonId | None
-    created_at: datetime
-    started_at: datetime | None
-    heartbeat_at: datetime | None
-    finished_at: datetime | None
+    __tablename__ = "jobs"
+    __table_args__ = (
+        # This index finds the oldest queued job.
+        sa.Index("ix_jobs_state", "state", "created_at"),
+        sa.Index("ix_jobs_project_id", "project_id", "created_at"),
+        sa.Index("ix_jobs_run_id", "run_id"),
+    )
+
+    id: Mapped[str] = _key()
+    kind: Mapped[State]
+    project: Mapped[str | None] = _to("projects", "project_id")
+    run: Mapped[str | None] = _to("runs", "run_id")
+    payload: Mapped[Json]
+    state: Mapped[State] = mapped_column(default=QUEUED)
+    progress: Mapped[Json] = mapped_column(default_factory=dict)
+    result: Mapped[Json | None] = mapped_column(default=None)
+    error: Mapped[str | None] = mapped_column(default=None)
+    error_code: Mapped[str | None] = mapped_column(sa.String(40), default=None)
+    attempts: Mapped[int] = mapped_column(default=0)
+    cancel: Mapped[bool] = mapped_column(default=False)
+    created_by: Mapped[str | None] = _to("people")
+    created_at: Mapped[datetime] = _now()
+    started_at: Mapped[datetime | None] = mapped_column(default=None)
+    heartbeat_at: Mapped[datetime | None] = mapped_column(default=None)
+    finished_at: Mapped[datetime | None] = mapped_column(default=None)
 
     @property
     def ended(self) -> bool:
@@ -566,46 +567,45 @@ class Job:
         return self.state in ENDED
 
 
-# The first index finds the oldest queued job.
-JOBS = _table(
-    "jobs",
-    Job,
-    sa.Index("ix_jobs_state", "state", "created_at"),
-    sa.Index("ix_jobs_project_id", "project_id", "created_at"),
-    sa.Index("ix_jobs_run_id", "run_id"),
-)
-
-
-@dataclass(frozen=True)
-class Export:
+class Export(Base):
     """A file that left the workspace."""
 
-    id: Id
-    project: ProjectId
-    run: RunId | None
-    kind: State
-    ending: State
-    name: FileName
-    sha256: Hash
-    size: BigInt
-    created_by: PersonId
-    created_at: datetime
+    __tablename__ = "exports"
+    __table_args__ = (sa.Index("ix_exports_project_id", "project_id", "created_at"),)
+
+    id: Mapped[str] = _key()
+    project: Mapped[str] = _to("projects", "project_id")
+    run: Mapped[str | None] = _to("runs", "run_id")
+    kind: Mapped[State]
+    ending: Mapped[State]
+    name: Mapped[FileName]
+    sha256: Mapped[Hash]
+    size: Mapped[Size]
+    created_by: Mapped[str] = _to("people")
+    created_at: Mapped[datetime] = _now()
 
 
-EXPORTS = _table("exports", Export, sa.Index("ix_exports_project_id", "project_id", "created_at"))
-
-
-@dataclass(frozen=True)
-class Event:
+class Event(Base):
     """One line of the audit log."""
 
-    number: Number
-    at: datetime
-    by: PersonId | None
-    project: ProjectId | None
-    kind: Annotated[str, Stored(sa.String(40))]
-    subject: Hash
-    detail: dict[str, Any]
+    __tablename__ = "events"
+    __table_args__ = (sa.Index("ix_events_project_id", "project_id", "number"),)
+
+    number: Mapped[Number] = mapped_column(init=False)
+    at: Mapped[datetime] = _now()
+    by: Mapped[str | None] = _to("people")
+    project: Mapped[str | None] = _to("projects", "project_id")
+    kind: Mapped[Kind]
+    subject: Mapped[Hash]
+    detail: Mapped[Json]
 
 
-EVENTS = _table("events", Event, sa.Index("ix_events_project_id", "project_id", "number"), key=("number",))
+# The tables themselves, for statements about many rows.
+PEOPLE, PROJECTS, MEMBERS, ENDED_SESSIONS, INVITATIONS, FILES, COLLECTIONS, DOCUMENTS, TERMS, RUNS, RUN_TABLES = (
+    kind.__table__
+    for kind in (Person, Project, Member, EndedSession, Invitation, File, Collection, Document, Term, Run, RunTable)
+)
+ANSWERS, PREDICTIONS, ANNOTATORS, SECOND_READINGS, WORDS, CLASS_NAMES, CHECKED, CHECKS, JOBS, EXPORTS, EVENTS = (
+    kind.__table__
+    for kind in (Answer, Prediction, Annotator, SecondReading, Word, ClassName, Checked, Check, Job, Export, Event)
+)
