@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.special import expit, logit
 
 import isthmus
-from isthmus._math.confidence import AccuracyEstimate, sharpen
+from isthmus._math.confidence import AccuracyEstimate
+from isthmus._math.rows import sharpen
 from isthmus.choose import Evidence, LabelModel, LabelScorer, VotingRule, choose, estimate_accuracy, review_mask
 from isthmus.choose.candidates import (
     Candidates,

@@ -108,24 +108,6 @@ def clipped_logit(share: Any) -> Any:
     return np.log(share / (1 - share))
 
 
-def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
-    """Raise probabilities to a power and scale them to sum to one; the order stays.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_rows, n_classes)
-    power : float
-        Above 1 the probabilities become more extreme, below 1 less.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_classes)
-    """
-    logs = power * np.log(np.maximum(probabilities, 1e-300))
-    raised = np.exp(logs - logs.max(axis=1, keepdims=True))
-    return raised / raised.sum(axis=1, keepdims=True)
-
-
 def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.ndarray:
     """Lower confidences by ``caution`` log-odds, as if the accuracy were at the low end of its interval.
 

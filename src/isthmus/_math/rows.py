@@ -25,6 +25,22 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return shifted / shifted.sum(axis=1, keepdims=True)
 
 
+def sharpen(probabilities: np.ndarray, power: float) -> np.ndarray:
+    """Raise probabilities to a power and scale them to sum to one; the order stays.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_rows, n_classes)
+    power : float
+        Above 1 the probabilities become more extreme, below 1 less.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_classes)
+    """
+    return softmax(power * np.log(np.maximum(probabilities, 1e-300)))
+
+
 def row_blocks(n_rows: int, size: int) -> Sequence[slice]:
     """Return slices that cut ``n_rows`` rows into blocks of at most ``size``.
 

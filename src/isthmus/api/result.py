@@ -27,7 +27,6 @@ from isthmus.feedback.labelling import Labelling
 from isthmus.feedback.model import (
     add_vectors,
     calibrated_proba,
-    has_no_known_terms,
     vector_steps,
     without_answers,
 )
@@ -159,7 +158,10 @@ class LabelResult(FrameResult, Labelling):
         -------
         ndarray of shape (n_texts,)
         """
-        return self.label_new(texts).labels
+        texts = check_texts(texts, "texts", fill=True)
+        with sharing():  # count the words of a text once for all methods
+            self._find_unknown(texts)
+            return self.model.predict(texts)
 
     def predict_proba(self, texts: Iterable[str]) -> np.ndarray:
         """Return the class probabilities of each later text.
@@ -198,14 +200,7 @@ class LabelResult(FrameResult, Labelling):
         if vectors is not None:
             add_vectors(self.model, texts, vectors)
         with sharing():  # count the words of a text once for all methods
-            unknown = has_no_known_terms(self.model, texts)
-            if 2 * unknown.sum() > len(unknown):
-                message = (
-                    f"The model finds no term that it knows in {unknown.sum():,} of {len(unknown):,} new texts, so "
-                    "their labels are guesses; label these texts afresh from the source, and look whether the two "
-                    "share a language."
-                )
-                warn(message, code="weak-bridge")
+            unknown = self._find_unknown(texts)
             probabilities = self.model.predict_proba(texts)
             taught = self.model.stage(AnswersStage) is not None
             vote = without_answers(self.model).predict_proba(texts) if taught else None
@@ -243,6 +238,18 @@ class LabelResult(FrameResult, Labelling):
             warnings=[],
             **unknown_yet,
         )
+
+    def _find_unknown(self, texts: list[str]) -> np.ndarray:
+        """Return which later texts have no known term, and warn if they are more than half."""
+        unknown = self.model.lacks_terms(texts)
+        if 2 * unknown.sum() > len(unknown):
+            message = (
+                f"The model finds no term that it knows in {unknown.sum():,} of {len(unknown):,} new texts, so their "
+                "labels are guesses; label these texts afresh from the source, and look whether the two share a "
+                "language."
+            )
+            warn(message, code="weak-bridge")
+        return unknown
 
     @cached_property
     def groups(self) -> NovelGroups | None:

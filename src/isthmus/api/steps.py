@@ -15,10 +15,10 @@ from isthmus._math.confidence import (
     lower_confidence_in_groups,
     review_mask,
     review_reasons,
-    sharpen,
     with_caution,
     without_text,
 )
+from isthmus._math.rows import sharpen
 from isthmus._progress import progress
 from isthmus._utils import one_blas_thread, plural, warn
 from isthmus._validation import check_texts, read_source_labels

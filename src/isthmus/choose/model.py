@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from isthmus._math.rows import rows_are_empty, softmax
+from isthmus._math.rows import rows_are_empty, softmax, unknown_texts
 from isthmus.choose.stages.apply import Batch, Stage, joint_classes, pool
 from isthmus.classify.rules import EstimatorRule
 from isthmus.features.term_rows import FittedTransformer, SideBySide, UnitRows, run_steps
@@ -107,6 +107,21 @@ class LabelModel:
         ndarray of shape (n_texts,)
         """
         return self.classes_[self.predict_proba(texts).argmax(axis=1)]
+
+    def lacks_terms(self, texts: Sequence[str]) -> np.ndarray:
+        """Return, for each text, whether no member that votes finds a known term in it.
+
+        Parameters
+        ----------
+        texts : sequence of str
+
+        Returns
+        -------
+        ndarray of bool of shape (n_texts,)
+        """
+        # Methods that read raw texts know every word, so they come first and leave few texts to the others.
+        members = sorted(self.voters.values(), key=lambda member: bool(member.steps))
+        return unknown_texts([member.lacks_terms for member in members], texts)
 
     def batch(self, texts: Sequence[str]) -> Batch:
         """Return the members' opinions about texts.

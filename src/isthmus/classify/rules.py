@@ -7,6 +7,7 @@ A rule also contains the arrays from which ``isthmus.explain`` explains a label.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -659,7 +660,7 @@ class StringRule:
         known = len(self.texts)
         options: dict[str, Any] = {"lowercase": self.lowercase, "squeeze": self.squeeze, "known": known}
         codes, offsets = encode_texts([*self.texts, *texts], self.lengths[0], **options)
-        if len(codes) * len(texts) <= FEW:
+        if "numba" not in sys.modules and len(codes) * len(texts) <= FEW:
             return compare_few(codes, offsets, *self.lengths, self.kind, known, self.diagonal)
         return ngram_gram(codes, offsets, *self.lengths, self.kind, split=known, normalize=True, n_jobs=self.n_jobs)[0]
 

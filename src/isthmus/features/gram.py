@@ -90,8 +90,8 @@ def _fill(index: Any, out: np.ndarray, split: int, scale: np.ndarray | None, n_j
             _mirror(out, a, b)
         return b - a
 
-    workers = min(n_threads(n_jobs), len(blocks))
-    with ThreadPoolExecutor(max(workers, 1)) as pool:  # threads start with the first task: none for one worker
+    workers = min(n_threads(n_jobs), len(blocks)) if len(blocks) > 1 else 1
+    with ThreadPoolExecutor(workers) as pool:  # threads start with the first task: none for one worker
         # Several threads begin with the longest rows, so that none of them ends late.
         for rows in pool.map(one, blocks[::-1]) if workers > 1 else map(one, blocks):
             done += rows

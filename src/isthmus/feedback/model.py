@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import sharpen
 from isthmus._math.fitted import fitted
-from isthmus._math.rows import softmax, unknown_texts
+from isthmus._math.rows import sharpen, softmax
 from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Answers, Rename
 from isthmus.exceptions import UsageError
@@ -122,23 +121,6 @@ def add_vectors(model: Any, texts: list[str], vectors: Any) -> None:
         raise UsageError(f"The model {what}; leave vectors out.", code="bad-parameter")
     for step in tables:
         step.model = step.model.extended(texts, vectors)
-
-
-def has_no_known_terms(model: Any, texts: Sequence[str]) -> np.ndarray:
-    """Return, for each text, whether no method finds a known term in it.
-
-    Parameters
-    ----------
-    model : LabelModel
-    texts : sequence of str
-
-    Returns
-    -------
-    ndarray of bool, shape (n_texts,)
-    """
-    # Methods that read raw texts know every word, so they come first and leave few texts to the others.
-    members = sorted(model.voters.values(), key=lambda member: bool(member.steps))
-    return unknown_texts([member.lacks_terms for member in members], texts)
 
 
 def confidence_power(model: LabelModel, settings: Mapping[str, Any]) -> float:

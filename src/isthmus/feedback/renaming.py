@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import lower_confidence_in_groups, review_mask, sharpen, with_caution
+from isthmus._math.confidence import lower_confidence_in_groups, review_mask, with_caution
+from isthmus._math.rows import sharpen
 from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.choose.stages.apply import merge_columns
 from isthmus.corpus.cells import cell_content

@@ -14,9 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import expit
 
-from isthmus._math.confidence import sharpen
 from isthmus._math.fitted import fitted
-from isthmus._math.rows import softmax
+from isthmus._math.rows import sharpen, softmax
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 BUDGET = fitted("budget")
