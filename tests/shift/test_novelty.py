@@ -18,12 +18,12 @@ from isthmus.shift.novelty import (
     compare_pair,
     corrected_cosine,
     find_novel_groups,
+    fit_centres,
     further_groups,
     is_novel,
     leave_out,
     nearest_of_classes,
     purity,
-    settle,
     simulate_on_source,
     typical_words,
     unit_rows,
@@ -112,8 +112,8 @@ def test_settling_is_centred_on_class_means_not_on_documents():
     source = unit_rows(np.array([[1.0, 0.2], [1.0, 0.1], [-1.0, 0.2], [-1.0, 0.1]]))
     codes = np.array([0, 0, 1, 1])
     target = np.array([[1.0, 5.0]] * 27 + [[-1.0, 5.0]] * 3)
-    fit = settle(source, codes, target)
-    assert fit.places.tolist() == [0] * 27 + [1] * 3
+    fit = fit_centres(source, codes, target)
+    assert fit.assigned.tolist() == [0] * 27 + [1] * 3
     assert fit.target_mean == pytest.approx([0.0, 5.0])
     assert class_means(source, codes).shape == (2, 2)
 
@@ -218,7 +218,7 @@ def test_figures_of_a_group_are_measured_against_left_out_classes():
     pair = compare_pair(rows[:cut], np.repeat(list(known), 80), rows[cut:])
     gain, fit = further_groups(pair.source, pair.codes, pair.target, [pair.target[truth == "food"].mean(axis=0)])[0]
     facts = novelty.group_facts(pair, novelty.LeftOut(distance=0.25, mixed=-0.5), gain, fit)
-    inside = fit.places == 3
+    inside = fit.assigned == 3
     assert facts["fit"] == pytest.approx(fit.similarity[inside, 3].mean())
     assert facts["known_fit"] == pytest.approx(fit.similarity[inside, :3].max(axis=1).mean())
     assert facts["distinct"] == pytest.approx((facts["fit"] - facts["known_fit"]) / 0.25)
@@ -245,8 +245,8 @@ def test_groups_that_are_nearly_the_same_are_asked_once_and_the_strongest_first(
     found = further_groups(pair.source, pair.codes, pair.target, starts)
     gains = [gain for gain, _ in found]
     assert gains == sorted(gains, reverse=True)
-    assert np.mean(found[0][1].places[truth == "food"] == 3) >= 0.9
-    assert sum(np.mean(fit.places[truth == "food"] == 3) >= 0.9 for _, fit in found) == 1
+    assert np.mean(found[0][1].assigned[truth == "food"] == 3) >= 0.9
+    assert sum(np.mean(fit.assigned[truth == "food"] == 3) >= 0.9 for _, fit in found) == 1
 
 
 def test_typical_words_are_those_used_inside():
@@ -379,7 +379,7 @@ def test_where_the_rest_explains_nothing_the_next_gain_is_none(monkeypatch):
     assert novelty.second_gain(pair, [], fit, [np.ones(2)]) == 0.3, "the largest"
     assert asked == [[[0.0, 0.5]], [[1.0, 1.0], [0.0, 0.5]]], "beside the group itself and those before it"
     monkeypatch.undo()
-    monkeypatch.setattr(novelty, "settle", lambda *given: None)
+    monkeypatch.setattr(novelty, "fit_centres", lambda *given: None)
     assert further_groups(None, None, pair.target, [np.ones(2)]) == [], "a fixed centre that lost its documents"
 
 
@@ -478,14 +478,14 @@ def test_a_left_out_class_that_keeps_too_few_documents_shows_nothing(monkeypatch
         source=np.eye(3), codes=np.arange(3), target=np.repeat(np.eye(3), 4, axis=0), nearest=np.zeros((12, 3, 5))
     )
     for n_inside, shown in ((4, False), (8, False), (5, True), (7, True)):
-        known = SimpleNamespace(places=np.repeat([0, 1, 2], [5, 5, 2]))
+        known = SimpleNamespace(assigned=np.repeat([0, 1, 2], [5, 5, 2]))
         left = SimpleNamespace(
-            places=np.where(np.arange(12) < n_inside, 2, 0), similarity=np.tile([0.1, 0.2, 0.9], (12, 1))
+            assigned=np.where(np.arange(12) < n_inside, 2, 0), similarity=np.tile([0.1, 0.2, 0.9], (12, 1))
         )
         answers = iter([known, left, left])
-        monkeypatch.setattr(novelty, "settle", lambda *given, answers=answers: next(answers))
+        monkeypatch.setattr(novelty, "fit_centres", lambda *given, answers=answers: next(answers))
         found = leave_out(pair)
         assert found.distance == (pytest.approx(0.7) if shown else 0.0), f"{n_inside} of twelve documents"
     fits = iter([known, None, None])
-    monkeypatch.setattr(novelty, "settle", lambda *given: next(fits))
+    monkeypatch.setattr(novelty, "fit_centres", lambda *given: next(fits))
     assert leave_out(pair) == novelty.LeftOut(), "a centre that lost its documents"

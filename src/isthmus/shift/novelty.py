@@ -47,7 +47,7 @@ _SIMULATED = 600  # source documents in the simulation
 class Fit:
     """Target documents clustered around the classes and extra centres."""
 
-    places: np.ndarray  # index of each target document's centre
+    assigned: np.ndarray  # index of each target document's centre
     similarity: np.ndarray  # target documents × centres
     centres: np.ndarray
     target_mean: np.ndarray
@@ -55,7 +55,7 @@ class Fit:
     @property
     def last_group(self) -> np.ndarray:
         """Mask of the documents of the last centre."""
-        return self.places == len(self.centres) - 1
+        return self.assigned == len(self.centres) - 1
 
     @property
     def height(self) -> float:
@@ -147,18 +147,18 @@ class Novelty:
         """
         if self.learner is None or not self.groups:
             return np.full(rows.shape[0], -1)
-        places = self.learner.predict(rows) - self.n_classes
+        assigned = self.learner.predict(rows) - self.n_classes
         found = np.full(rows.shape[0], -1)
-        for place, number in enumerate(self.numbers or range(len(self.groups))):
-            found[places == number] = place
+        for index, number in enumerate(self.numbers or range(len(self.groups))):
+            found[assigned == number] = index
         return found
 
-    def without(self, settled: np.ndarray) -> Novelty:
+    def without(self, resolved: np.ndarray) -> Novelty:
         """Return the result without documents that have a class now.
 
         Parameters
         ----------
-        settled : ndarray of bool, shape (n_target,)
+        resolved : ndarray of bool, shape (n_target,)
             Documents that have a class now. A group is removed if most of its documents have one.
 
         Returns
@@ -166,16 +166,18 @@ class Novelty:
         Novelty
         """
         membership = np.full(len(self.membership), -1)
-        kept: list[int] = []
+        selected: list[int] = []
         for number in range(len(self.groups)):
             inside = self.membership == number
-            if 2 * np.sum(inside & settled) <= inside.sum():
-                membership[inside & ~settled] = len(kept)
-                kept.append(number)
-        return replace(self, groups=[self.groups[number] for number in kept], membership=membership, numbers=kept)
+            if 2 * np.sum(inside & resolved) <= inside.sum():
+                membership[inside & ~resolved] = len(selected)
+                selected.append(number)
+        return replace(
+            self, groups=[self.groups[number] for number in selected], membership=membership, numbers=selected
+        )
 
 
-def settle(
+def fit_centres(
     source: np.ndarray,
     codes: np.ndarray,
     target: np.ndarray,
@@ -205,23 +207,23 @@ def settle(
     anchors = unit_rows(means - means.mean(axis=0))
     centre = target.mean(axis=0)
     centres = np.vstack([anchors, *(unit_rows((start - centre)[None]) for start in starts)])
-    places = np.full(len(target), -1)
+    assigned = np.full(len(target), -1)
     squares = np.einsum("ij,ij->i", target, target)
     for _ in range(ROUNDS):
         nearest = _cosines(target, squares, centre, centres).argmax(axis=1)
-        if np.array_equal(nearest, places):
+        if np.array_equal(nearest, assigned):
             break
-        places = nearest
-        counts = np.bincount(places, minlength=known + extra)
+        assigned = nearest
+        counts = np.bincount(assigned, minlength=known + extra)
         if extra and counts[known:].min() < 3:
             return None
-        found = group_sums(target, places, known + extra) / np.maximum(counts, 1)[:, None]
+        found = group_sums(target, assigned, known + extra) / np.maximum(counts, 1)[:, None]
         # A class with hardly any target documents stays where the source has it.
         filled = counts[:known] >= 3
         centre = found[:known].mean(axis=0) if filled.all() else target.mean(axis=0)
-        settled = unit_rows(anchor * anchors + (1 - anchor) * unit_rows(found[:known] - centre))
-        centres = np.vstack([np.where(filled[:, None], settled, anchors), unit_rows(found[known:] - centre)])
-    return Fit(places, _cosines(target, squares, centre, centres), centres, centre)
+        resolved = unit_rows(anchor * anchors + (1 - anchor) * unit_rows(found[:known] - centre))
+        centres = np.vstack([np.where(filled[:, None], resolved, anchors), unit_rows(found[known:] - centre)])
+    return Fit(assigned, _cosines(target, squares, centre, centres), centres, centre)
 
 
 def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directions: np.ndarray) -> np.ndarray:
@@ -293,8 +295,8 @@ def start_points(target: np.ndarray, n_classes: int, seed: int) -> list[np.ndarr
     """
     n_clusters = min(2 * n_classes + 2, max(2, len(target) // 15))
     centred = unit_rows(target - target.mean(axis=0))
-    places = quiet_kmeans(centred, n_clusters, n_init=1, random_state=seed)
-    return [target[places == j].mean(axis=0) for j in range(n_clusters) if np.sum(places == j) >= 5]
+    assigned = quiet_kmeans(centred, n_clusters, n_init=1, random_state=seed)
+    return [target[assigned == j].mean(axis=0) for j in range(n_clusters) if np.sum(assigned == j) >= 5]
 
 
 def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float, Fit]]:
@@ -315,23 +317,23 @@ def further_groups(source, codes, target, starts, fixed=()) -> list[tuple[float,
     list of (float, Fit)
         Gain and fit of each centre, the largest gain first.
     """
-    base = settle(source, codes, target, fixed)
+    base = fit_centres(source, codes, target, fixed)
     if base is None:
         return []
     found = []
     for start in starts:
-        fit = settle(source, codes, target, [*fixed, start])
+        fit = fit_centres(source, codes, target, [*fixed, start])
         if fit is None:
             continue
         share = float(np.mean(fit.last_group))
         gain = fit.height - base.height
         if NOVELTY["smallest"] <= share <= NOVELTY["largest"] and gain > 0:
             found.append((gain, fit))
-    kept: list[tuple[float, Fit]] = []
+    selected: list[tuple[float, Fit]] = []
     for gain, fit in sorted(found, key=lambda pair: -pair[0]):
-        if all(_overlap(fit.last_group, other.last_group) < NOVELTY["same"] for _, other in kept):
-            kept.append((gain, fit))
-    return kept
+        if all(_overlap(fit.last_group, other.last_group) < NOVELTY["same"] for _, other in selected):
+            selected.append((gain, fit))
+    return selected
 
 
 def _overlap(one: np.ndarray, other: np.ndarray) -> float:
@@ -440,16 +442,16 @@ def compare_pair(
     n_directions = min(DIRECTIONS, min(joint.shape) - 1)
     space = unit_rows(TruncatedSVD(n_directions, random_state=random_state).fit_transform(joint))
     if vectors is not None:
-        beside = unit_rows(np.vstack([np.asarray(part, dtype=float) for part in vectors]))
-        space = np.hstack([space, beside]) / np.sqrt(2)
+        by_vectors = unit_rows(np.vstack([np.asarray(part, dtype=float) for part in vectors]))
+        space = np.hstack([space, by_vectors]) / np.sqrt(2)
     source, target = space[:n_source], space[n_source:]
-    known = settle(source, codes, target)
+    known = fit_centres(source, codes, target)
     assert known is not None  # only extra centres can lose their documents
     linear = LinearSVC(C=0.5, random_state=0).fit(source_rows, codes).predict(target_rows)
     bayes = ComplementNB().fit(source_rows, codes).predict(target_rows)
     matched = _matched(source, codes, target, known)
     nearest = nearest_of_classes(source_rows, codes, target_rows)
-    return Pair(source, target, codes, classes, np.array([linear, bayes, known.places]), matched, nearest)
+    return Pair(source, target, codes, classes, np.array([linear, bayes, known.assigned]), matched, nearest)
 
 
 def nearest_of_classes(source_rows: sp.csr_matrix, codes: np.ndarray, target_rows: sp.csr_matrix) -> np.ndarray:
@@ -510,8 +512,8 @@ def _matched(source: np.ndarray, codes: np.ndarray, target: np.ndarray, fit: Fit
     """Return the mean similarity of each class's target documents to the class; 0 for a class with fewer than three."""
     centre = class_means(source, codes).mean(axis=0)
     likeness = np.zeros(codes.max() + 1)
-    for code in np.flatnonzero(np.bincount(fit.places, minlength=len(likeness))[: len(likeness)] >= 3):
-        group = target[fit.places == code]
+    for code in np.flatnonzero(np.bincount(fit.assigned, minlength=len(likeness))[: len(likeness)] >= 3):
+        group = target[fit.assigned == code]
         likeness[code] = max(0.0, corrected_cosine(group, source[codes == code], fit.target_mean, centre))
     return float(likeness.mean())
 
@@ -550,9 +552,9 @@ def find_novel_groups(
     # only the strongest group is tested.
     mixed_at_most, most = (NOVELTY["mixed"], None) if n_classes > 2 else (np.inf, 1)
     first: dict[str, float] = {}
-    kept: tuple[Fit, list[dict]] | None = None
+    selected: tuple[Fit, list[dict]] | None = None
     for _ in range(NOVELTY["most_groups"]):
-        cases = NOVELTY["further" if kept or n_classes == 2 else "cases"]
+        cases = NOVELTY["further" if selected or n_classes == 2 else "cases"]
         for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts, fixed)[:most]:
             passes = mixed(pair, left_out, fit) <= mixed_at_most
             if first and not passes:
@@ -565,14 +567,14 @@ def find_novel_groups(
                 facts["second_gain"] = second_gain(pair, starts, fit, fixed)
             first = first or facts
             if promising and is_novel(facts, cases):
-                kept = fit, [*(kept[1] if kept else []), facts]
-                fixed.append(pair.target[fit.places == n_classes + len(fixed)].mean(axis=0))
+                selected = fit, [*(selected[1] if selected else []), facts]
+                fixed.append(pair.target[fit.assigned == n_classes + len(fixed)].mean(axis=0))
                 break
         else:
             break
-    if kept is None:
+    if selected is None:
         return Novelty([], none.membership, first)
-    return _announce(pair, target_rows, names, *kept, first)
+    return _announce(pair, target_rows, names, *selected, first)
 
 
 def is_novel(facts: dict[str, float], cases: Sequence[dict[str, float]] = NOVELTY["cases"]) -> bool:
@@ -624,19 +626,19 @@ def leave_out(pair: Pair) -> LeftOut:
     LeftOut
         Zeros if there are only two classes.
     """
-    known = settle(pair.source, pair.codes, pair.target)
+    known = fit_centres(pair.source, pair.codes, pair.target)
     assert known is not None
     n_classes = int(pair.codes.max()) + 1
     distances, gaps = [], []
     for code in range(n_classes) if n_classes > 2 else ():
-        own, kept = known.places == code, pair.codes != code
+        own, selected = known.assigned == code, pair.codes != code
         if own.sum() < 5:
             continue
-        rest = pair.codes[kept] - (pair.codes[kept] > code)
-        fit = settle(pair.source[kept], rest, pair.target, [pair.target[own].mean(axis=0)])
+        rest = pair.codes[selected] - (pair.codes[selected] > code)
+        fit = fit_centres(pair.source[selected], rest, pair.target, [pair.target[own].mean(axis=0)])
         if fit is None:
             continue
-        inside = fit.places == n_classes - 1
+        inside = fit.assigned == n_classes - 1
         if min(inside.sum(), (~inside).sum()) >= 5:
             similarity = fit.similarity[inside]
             distances.append(float(np.mean(similarity[:, -1] - similarity[:, :-1].max(axis=1))))
@@ -648,13 +650,13 @@ def _announce(pair, target_rows, names, fit: Fit, facts: list[dict], first: dict
     """Return the groups with names, sizes and intervals; a classifier of words must confirm each document."""
     n_classes = len(pair.classes)
     learner = LinearSVC(C=0.5, random_state=0)
-    confirmed = fit.places
-    if np.bincount(fit.places)[np.unique(fit.places)].min() >= 3:
+    confirmed = fit.assigned
+    if np.bincount(fit.assigned)[np.unique(fit.assigned)].min() >= 3:
         folds = StratifiedKFold(3, shuffle=True, random_state=0)
-        confirmed = cross_val_predict(learner, target_rows, fit.places, cv=folds)
-    learner.fit(target_rows, fit.places)
-    agreed = (fit.places >= n_classes) & (confirmed == fit.places)
-    membership = np.where(agreed, fit.places - n_classes, -1)
+        confirmed = cross_val_predict(learner, target_rows, fit.assigned, cv=folds)
+    learner.fit(target_rows, fit.assigned)
+    agreed = (fit.assigned >= n_classes) & (confirmed == fit.assigned)
+    membership = np.where(agreed, fit.assigned - n_classes, -1)
     groups = []
     for number, figures in enumerate(facts):
         inside = membership == number
@@ -775,10 +777,10 @@ def simulate_on_source(
         return None
 
     def run(left_out: str | None) -> np.ndarray:
-        kept = half & (labels != left_out)
-        if len(np.unique(labels[kept])) < 2:
+        selected = half & (labels != left_out)
+        if len(np.unique(labels[selected])) < 2:
             return np.full(int((~half).sum()), -1)
-        pair = compare_pair(source_rows[kept], labels[kept], source_rows[~half], random_state=random_state)
+        pair = compare_pair(source_rows[selected], labels[selected], source_rows[~half], random_state=random_state)
         return find_novel_groups(pair, source_rows[~half], names, random_state=random_state).membership
 
     found = []

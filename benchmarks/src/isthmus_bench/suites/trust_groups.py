@@ -74,7 +74,7 @@ def candidates(source: Rows, target: Rows, lost: str | None, *, vectors: bool) -
     starts = start_points(pair.target[content_order(pair.target)], len(pair.classes), 0)
     left_out = leave_out(pair)
     for gain, fit in further_groups(pair.source, pair.codes, pair.target, starts):
-        inside = fit.places == len(pair.classes)
+        inside = fit.assigned == len(pair.classes)
         facts = group_facts(pair, left_out, gain, fit) | {"second_gain": second_gain(pair, starts, fit)}
         recall = float(inside[new].mean()) if new.any() else 0.0
         yield {"facts": facts, "recall": recall, "marked": float(inside[~new].mean())}
