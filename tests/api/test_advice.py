@@ -53,5 +53,5 @@ def test_the_command_states_it_once(tmp_path, capsys, monkeypatch):
     err = capsys.readouterr().err
     assert err.count("[no-encoder]") == 1
     assert "--embed bge-small-en-v1.5" in err
-    assert run_command(["label", "source.jsonl", "target.jsonl", "-o", "quiet.csv", "--language", "en", "--json"]) == 0
+    assert run_command(["label", "source.jsonl", "target.jsonl", "-o", "quiet.csv", "--language", "en", "--quiet"]) == 0
     assert "no-encoder" not in capsys.readouterr().err
