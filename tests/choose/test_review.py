@@ -38,6 +38,6 @@ def test_later_texts_count_for_no_more_than_one_method_is_believed_for(surest, r
     """Doubts of 0.01 and 0.02 keep to a budget of 0.049, doubts of 0.1 do not, not even one of two documents."""
     settings = {"caution": 0.0, "surest": surest, "error_budget": 0.049}
     nowhere, known = np.array(["", ""], dtype=object), np.zeros(2, dtype=bool)
-    confidence, reasons = review_later(np.array([[0.99, 0.01], [0.02, 0.98]]), np.arange(2), nowhere, known, settings)
+    confidence, reasons = review_later(np.array([0.99, 0.98]), nowhere, known, settings)
     assert confidence.tolist() == [0.99, 0.98]
     assert (reasons != "").tolist() == reviewed

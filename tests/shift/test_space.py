@@ -33,9 +33,11 @@ def test_words_that_moved_stand_at_both_ends_and_the_others_are_left_out():
     #                      same, new, old, fading
     counts = sp.csr_matrix([[1, 0, 2, 1], [1, 0, 1, 1], [3, 1, 0, 1], [1, 0, 0, 0]])
     made = SimpleNamespace(counts=counts, n_source=2, names=np.array(["same", "new", "old", "fading"]))
-    rows = [(row["word"], row["source"], row["target"]) for row in shifted_words(made)]
+    rows = [
+        (row["word"], row["source"], row["target"]) for row in shifted_words(made.counts, made.names, made.n_source)
+    ]
     assert rows == [("old", 1.0, 0.0), ("fading", 1.0, 0.5), ("new", 0.0, 0.5)]
-    assert [row["word"] for row in shifted_words(made, top=1)] == ["old", "new"]
+    assert [row["word"] for row in shifted_words(made.counts, made.names, made.n_source, top=1)] == ["old", "new"]
 
 
 def test_directions_are_those_of_the_documents_drawn(monkeypatch):

@@ -125,6 +125,25 @@ def with_caution(confidence: Any, caution: float, surest: float = 1.0) -> np.nda
     return expit(logit(np.clip(np.asarray(confidence, dtype=float), _EDGE, min(surest, 1 - _EDGE))) - caution)
 
 
+def shift_to_mean(shares: np.ndarray, mean: float) -> np.ndarray:
+    """Shift the log-odds of shares by one number, such that their mean has the given value.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n,)
+    mean : float
+        Clipped to 0.001–0.999.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    from scipy.optimize import brentq
+
+    log_odds, wanted = logit(np.clip(shares, _EDGE, 1 - _EDGE)), min(max(mean, 1e-3), 1 - 1e-3)
+    return expit(log_odds + brentq(lambda shift: float(expit(log_odds + shift).mean()) - wanted, -30, 30))
+
+
 def lower_confidence_in_groups(confidence: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Multiply confidences in new groups by the probability that the mark is wrong.
 
@@ -211,8 +230,7 @@ def explain_reason(reason: str) -> str:
 
 
 def review_later(
-    probabilities: np.ndarray,
-    codes: np.ndarray,
+    confidence: np.ndarray,
     groups: np.ndarray,
     unknown: np.ndarray,
     settings: Mapping[str, Any],
@@ -223,10 +241,8 @@ def review_later(
 
     Parameters
     ----------
-    probabilities : ndarray of shape (n_documents, n_classes)
+    confidence : ndarray of shape (n_documents,)
         Calibrated.
-    codes : ndarray of int of shape (n_documents,)
-        Class of each document.
     groups : ndarray of str of shape (n_documents,)
         New group of each document, '' for none.
     unknown : ndarray of bool of shape (n_documents,)
@@ -242,18 +258,18 @@ def review_later(
     reasons : ndarray of str of shape (n_documents,)
         '' for a document that needs no review.
     """
-    confidence = lower_confidence_in_groups(probabilities[np.arange(len(codes)), codes], groups)
+    confidence = lower_confidence_in_groups(confidence, groups)
     cautious = confidence
     if "caution" in settings:  # an accuracy was estimated
         cautious = with_caution(confidence, settings["caution"], settings["surest"])
     budget = settings.get("error_budget", 0.1)
     reasons = review_reasons(
-        len(codes),
+        len(confidence),
         error_budget=budget,
         new_group=groups != "",
         no_known_words=unknown,
         not_sure_enough=review_mask(cautious, budget, must_read=(groups != "") | unknown),
-        not_estimated=np.full(len(codes), unverified),
+        not_estimated=np.full(len(confidence), unverified),
     )
     return confidence, reasons
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from isthmus._math.confidence import without_text
+from isthmus._math.confidence import clipped_logit, with_caution, without_text
 from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.forecast import forecast_answers
 from isthmus.choose.guaranteed import draw_to_decide, look_at_random, next_step, read_list
@@ -43,6 +43,43 @@ def class_shares(result: Any, by: Sequence | None = None) -> list[dict]:
     _, masks = value_masks(list(by), len(result.texts))
     return [
         {"value": value, "documents": int(mask.sum())} | row for value, mask in masks for row in _shares(result, mask)
+    ]
+
+
+def accuracy_by(result: Any, by: Sequence) -> list[dict]:
+    """Return the expected accuracy by the values of a column; see :meth:`isthmus.api.result.LabelResult.accuracy_by`.
+
+    Parameters
+    ----------
+    result : LabelResult
+    by : sequence
+        One value per text.
+
+    Returns
+    -------
+    list of dict
+    """
+    _, masks = value_masks(list(by), len(result.texts))
+    expected = result.accuracy
+    known = expected is not None and expected.estimate is not None
+    ends = [result.confidence] * 3
+    if known:
+        middle = clipped_logit(expected.estimate)
+        cautions = (middle - clipped_logit(end) for end in (expected.low, expected.high))
+        ends[1:] = (with_caution(result.confidence, float(caution)) for caution in cautions)
+        for part in ends[1:]:
+            part[result.known_answers.read.rows] = 1.0
+    return [
+        {
+            "value": value,
+            "documents": int(mask.sum()),
+            "needs_review": int(result.needs_review[mask].sum()),
+            **{
+                name: float(part[mask].mean()) if known and mask.any() else None
+                for name, part in zip(("estimate", "low", "high"), ends, strict=True)
+            },
+        }
+        for value, mask in masks
     ]
 
 
@@ -110,7 +147,7 @@ def suggest_reading(result: Any) -> Step | None:
     if not result.needs_review.any():
         all_read = len(result.known_answers.read.rows) == len(result.texts)
         return None if result.checked is not None or all_read else look_at_random(result.texts)
-    if guaranteed or expected is None:
+    if guaranteed or expected is None or result.comparison is not None:  # later texts
         return None
     step = None
     if expected.estimate is not None and 0 < budget < 1:

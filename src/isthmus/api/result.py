@@ -44,7 +44,7 @@ if TYPE_CHECKING:  # imported on first use: a saved model loads without them
 _CARD_CLASSES = 12  # classes shown on the notebook card
 # Fields that describe the texts of the fit; a result for later texts does not have them.
 _OF_EARLIER_TEXTS = (
-    "expected_accuracy", "opinions", "vote", "answers", "learned", "before", "checked", "input_table", "given_vectors",
+    "opinions", "vote", "answers", "learned", "before", "checked", "input_table", "given_vectors",
 )  # fmt: skip
 
 
@@ -97,6 +97,9 @@ class LabelResult(FrameResult, Labelling):
         One row for each call of :meth:`teach`: ``name``, ``answers``, ``total``, ``changed``, ``towards``.
     checked : LabelCheck or None
         Result of the latest :meth:`check` of these labels; see ``accuracy``.
+    comparison : list of dict or None
+        For later texts, the comparison with the texts on which the model was fitted or taught: ``measure``,
+        ``collection``, ``later``, ``difference`` and ``unlike``. Empty for fewer than 30 texts.
     sources : list of dict
         For several sources: ``source``, ``documents``, ``learned``, ``agreement`` with the others,
         ``likeness`` to the target, ``used``, ``why`` not; see ``isthmus.choose.sources.weigh_sources``.
@@ -111,6 +114,7 @@ class LabelResult(FrameResult, Labelling):
     decision: list[dict]
     sources: list[dict] = field(default_factory=list)
     checked: LabelCheck | None = None
+    comparison: list[dict] | None = None
     input_table: str | None = None  # columns of the file that was labelled, as JSON
     SAVED: ClassVar[tuple[str, ...]] = ("groups",)  # computed attributes that a saved file contains
 
@@ -181,7 +185,10 @@ class LabelResult(FrameResult, Labelling):
     def label_new(self, texts: Iterable[str], *, ids: Sequence[str] | None = None, vectors: Any = None) -> Self:
         """Label later texts with the same model, without refitting.
 
-        The methods are not chosen again, and the new result has no expected accuracy. A warning (code ``weak-bridge``)
+        The methods are not chosen again. The expected accuracy comes from the evidence about the texts of this result:
+        a batch like them has their accuracy. If the batch differs from them in words, length, class proportions,
+        confidence or agreement of the methods, ``warnings`` reports it, and the confidence in the batch lowers or
+        raises the expected accuracy. Fewer than 30 texts have no expected accuracy. A warning (code ``weak-bridge``)
         reports more than half of the texts without a known term.
 
         Parameters
@@ -201,13 +208,21 @@ class LabelResult(FrameResult, Labelling):
             add_vectors(self.model, texts, vectors)
         with sharing():  # count the words of a text once for all methods
             unknown = self._find_unknown(texts)
-            probabilities = self.model.predict_proba(texts)
+            batch = self.model.batch(texts)
             taught = self.model.stage(AnswersStage) is not None
-            vote = without_answers(self.model).predict_proba(texts) if taught else None
+            # A stage may rename the columns of a batch, so each list of stages has a batch of its own.
+            before = replace(batch, opinions=dict(batch.opinions), columns=dict(batch.columns))
+            vote = without_answers(self.model).apply(before) if taught else None
+            probabilities = self.model.apply(batch)
         calibrated = calibrated_proba(self.model, probabilities, self.settings, vote)
         codes = probabilities.argmax(axis=1)
         groups = np.full(len(texts), "", dtype=object) if self.groups is None else self.groups(texts)
-        judged = calibrated, codes, groups, unknown, self.settings
+        from isthmus.api.later import judge_later
+
+        confidence = calibrated[np.arange(len(codes)), codes]
+        opinions = batch.spread(self.classes)
+        found = judge_later(self, texts, opinions, confidence, codes, groups)
+        judged = found.confidence, groups, unknown, found.settings
         confidence, reasons = review_later(*judged, unverified=self.unverified)
         start = "chosen on the earlier target: "
         # The evidence describes the earlier texts, so that only the choice is repeated.
@@ -235,7 +250,10 @@ class LabelResult(FrameResult, Labelling):
                 if group["group"] in groups
             ],
             history=[],
-            warnings=[],
+            warnings=found.warnings,
+            expected_accuracy=found.expected,
+            comparison=found.comparison,
+            settings=found.settings,
             **unknown_yet,
         )
 
@@ -337,6 +355,24 @@ class LabelResult(FrameResult, Labelling):
         from isthmus.api import reading
 
         return reading.class_shares(self, self._column(by) if isinstance(by, str) else by)
+
+    def accuracy_by(self, by: Sequence | str) -> list[dict]:
+        """Return the expected accuracy by month, or by the values of a column.
+
+        Parameters
+        ----------
+        by : sequence or str
+            One value per text, or the name of a column if data frames were given. Dates are combined into periods.
+
+        Returns
+        -------
+        list of dict
+            ``value``, ``documents``, ``needs_review`` (number) and ``estimate``, ``low``, ``high`` of the expected
+            share of correct labels: the mean confidence of the documents, None without an expected accuracy.
+        """
+        from isthmus.api import reading
+
+        return reading.accuracy_by(self, self._column(by) if isinstance(by, str) else by)
 
     def share_facts(self) -> ShareFacts:
         """Return the figures from which :meth:`class_shares` is computed.

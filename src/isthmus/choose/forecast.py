@@ -7,9 +7,8 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, logit
 
-from isthmus._math.confidence import clipped_logit, review_mask, with_caution
+from isthmus._math.confidence import clipped_logit, review_mask, shift_to_mean, with_caution
 from isthmus._math.fitted import fitted
 from isthmus._math.samples import two_sided_z
 from isthmus.choose.guaranteed import reading_minutes
@@ -68,17 +67,9 @@ def forecast_answers(
     mean = float(sure[left].mean())
     mean += (1 - mean) * FORECAST["learned"] * n / (n + FORECAST["half"])
     after = np.ones(len(sure))
-    after[left] = _shifted(sure[left], min(mean, 1 - 1e-3))
+    after[left] = shift_to_mean(sure[left], mean)
     right, share = float(after.mean()), float(left.mean())
     low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / n + FORECAST["off"] ** 2)
     caution = float(clipped_logit(right) - clipped_logit(low))
     then = review_mask(with_caution(after, max(0.0, caution)), budget) & left
     return AnswerForecast(answers, minutes, now, int(then.sum()), right)
-
-
-def _shifted(shares: np.ndarray, mean: float) -> np.ndarray:
-    """Shift the log-odds of the shares by one number, such that their mean has the given value."""
-    log_odds = logit(shares)
-    from scipy.optimize import brentq  # imported here, because labelling later texts does not need it
-
-    return expit(log_odds + brentq(lambda shift: float(expit(log_odds + shift).mean()) - mean, -30, 30))

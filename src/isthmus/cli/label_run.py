@@ -86,6 +86,7 @@ def label_files(request: LabelOptions) -> None:
         result = label_collections(request, inputs)
         if result.advice is not None:
             warn(result.advice["message"], code=result.advice["code"])
+        result.settings["collection"] = shown_name(target.name)  # named when later files are compared with it
         whole = inputs.half_labelled
         remember_table(result, source, target, request.target_text or request.text, half_labelled=whole is not None)
         if request.answers is not None:
@@ -499,6 +500,7 @@ def conclude(
     summary, found = summarise(result, n_source, request.output), outcome_figures(result)
     if by is not None:
         summary["class_shares_by"] = {"column": by[0], "rows": share_records(result.class_shares(by=by[1]))}
+        summary["accuracy_by"] = {"column": by[0], "rows": result.accuracy_by(by[1])}
     saved, table = request.save, None if request.output == "-" else request.output
     # Without a list of documents to read, the command recommends a next step.
     if questions is None:
@@ -512,7 +514,10 @@ def conclude(
         if forecast is not None:
             summary["forecast"] = forecast._asdict()
         next_step = describe_questions(request, forecast, len(questions["document"]))
-    for name in ("expected_accuracy", "class_shares", "class_shares_by", "forecast", "novel", "warnings", "sources"):
+    if result.comparison:
+        record["comparison"] = result.comparison
+    figures = "expected_accuracy", "expected_errors", "class_shares", "class_shares_by", "accuracy_by", "forecast"
+    for name in (*figures, "novel", "warnings", "sources"):
         if name in summary:
             record[name] = summary[name]
     finish(request, found, summary, record, written, learned=result.learned, next_step=next_step)
@@ -686,6 +691,7 @@ def summarise(result, n_source: int, output: str) -> dict[str, Any]:
         "mean_confidence": round(float(result.confidence.mean()), 4),
         "needs_review": int(result.needs_review.sum()),
         "expected_accuracy": expectation_record(result.expected_accuracy),
+        "expected_errors": None if result.expected_errors is None else asdict(result.expected_errors),
         "class_shares": share_records(result.class_shares()),
         "novel": result.novel,
         "warnings": result.warnings,

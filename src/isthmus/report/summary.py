@@ -561,7 +561,7 @@ def moved_words(space: JointSpace | None) -> list[dict[str, Any]]:
     -------
     list of dict
     """
-    rows = shifted_words(space) if space else []
+    rows = shifted_words(space.counts, space.names, space.n_source) if space else []
     most = max((max(row["source"], row["target"]) for row in rows), default=1.0)
     return [{**row, "left": row["source"] / most, "right": row["target"] / most} for row in rows]
 

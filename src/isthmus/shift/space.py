@@ -212,7 +212,7 @@ def _squeeze(places: np.ndarray) -> np.ndarray:
     return np.tanh((places - np.median(places, axis=0)) / np.where(scale > 0, 1.2 * scale, 1.0))
 
 
-def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
+def shifted_words(counts: sp.csr_matrix, names: Sequence[str], n_source: int, *, top: int = _WORDS) -> list[dict]:
     """List the words whose frequency differs most between the sides.
 
     The score is the signed root of a word's part of the Jensen–Shannon divergence of the document frequencies. It
@@ -220,7 +220,11 @@ def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
 
     Parameters
     ----------
-    space : JointSpace
+    counts : CSR matrix of shape (n_documents, n_words)
+        Source rows, then target rows.
+    names : sequence of str
+        Words of the columns.
+    n_source : int
     top : int
         Words per side.
 
@@ -229,10 +233,9 @@ def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
     list of dict
         ``word``, ``source`` and ``target`` (shares of documents).
     """
-    n_source = space.n_source
-    n_target = space.counts.shape[0] - n_source
-    source = document_frequency(space.counts[:n_source]) / max(1, n_source)
-    target = document_frequency(space.counts[n_source:]) / max(1, n_target)
+    n_target = counts.shape[0] - n_source
+    source = document_frequency(counts[:n_source]) / max(1, n_source)
+    target = document_frequency(counts[n_source:]) / max(1, n_target)
     middle = (source + target) / 2
 
     def part(share):
@@ -243,6 +246,6 @@ def shifted_words(space: JointSpace, *, top: int = _WORDS) -> list[dict]:
     chosen = [*order[:top], *order[::-1][:top][::-1]]
     kept = [i for i in dict.fromkeys(int(i) for i in chosen) if abs(score[i]) > 1e-9]
     return [
-        {"word": str(space.names[i]), "source": round(float(source[i]), 4), "target": round(float(target[i]), 4)}
+        {"word": str(names[i]), "source": round(float(source[i]), 4), "target": round(float(target[i]), 4)}
         for i in kept
     ]
