@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +15,7 @@ from isthmus._math.information import domain_divergence
 from isthmus._progress import progress
 from isthmus.features.counting import numbering, read_tokens
 from isthmus.features.languages import languages_in_use, resolve_language
+from isthmus.features.term_rows import count_places, look_up_terms, read_words
 from isthmus.features.tokens import WordAnalyzer, cut_pieces, needs_cut
 from isthmus.features.weights import document_frequency, weigh_tfidf
 
@@ -59,70 +61,39 @@ def count_joint(source_texts: Sequence[str], target_texts: Sequence[str], *, lan
     sides = (source_texts, target_texts)
     found = [name for texts in sides for name in languages_in_use(texts)] if given == "auto" else [given]
     analyzer = WordAnalyzer(tuple(dict.fromkeys(found)), stem=True, stop_words=None)
-    total = len(source_texts) + len(target_texts)
-    written, tokens, spoken = _read([*source_texts, *target_texts], analyzer)
-    column_of, names = _merge(written, tokens, spoken, analyzer)
-    rows = np.repeat(np.arange(total), [len(row) for row in tokens])
-    parts = [column_of[name][row] for name, row in zip(spoken, tokens, strict=True)]
-    columns = np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-    kept = columns >= 0
-    counts = sp.csr_matrix((np.ones(int(kept.sum())), (rows[kept], columns[kept])), shape=(total, len(names)))
-    counts.sum_duplicates()
-    n = len(source_texts)
-    return JointCounts(counts[:n], counts[n:], names, tokens[:n], tokens[n:])
+    texts, several = [*source_texts, *target_texts], len(analyzer.languages) > 1
 
+    def read_chunks(text: str) -> list[Any]:
+        language = analyzer.language_of(text)
+        chunks = [chunk for word in analyzer.words(text, language) for chunk in cut_pieces(word)]
+        return [(language, chunk) for chunk in chunks] if several else chunks
 
-def _read(texts: list[str], analyzer: WordAnalyzer) -> tuple[list[str], list[np.ndarray], list[str]]:
-    """Return the written words, their numbers in each text, and the language of each text.
-
-    In scripts without spaces, the chunks of a word replace the word.
-    """
-    # With one language and no word to cut, the cached token numbers can be used unchanged.
-    if texts and len(analyzer.languages) == 1:
-        language = analyzer.languages[0]
-        found = read_tokens(texts, lambda text: analyzer.words(text, language), ((language,), True, False))
-        if not any(needs_cut(word) for word in found.words):
-            return found.words, np.split(found.ids, found.ends[:-1]), [language] * len(texts)
-    index = numbering()
-    tokens: list[np.ndarray] = []
-    spoken: list[str] = []
-    for text in texts:
-        spoken.append(analyzer.language_of(text))
-        pieces = [piece for word in analyzer.words(text, spoken[-1]) for piece in cut_pieces(word)]
-        tokens.append(np.fromiter(map(index.__getitem__, pieces), np.int32, len(pieces)))
-        if len(tokens) % 5_000 == 0:
-            progress("reading words", len(tokens), len(texts))
-    return list(index), tokens, spoken
-
-
-def _merge(
-    written: list[str], tokens: list[np.ndarray], spoken: list[str], analyzer: WordAnalyzer
-) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Return the column of each written word (−1: removed) by language, and the most frequent form of each column."""
+    tokens = read_words(texts, analyzer)
+    # In scripts without spaces, the chunks of a word replace the word.
+    if any(needs_cut(word[-1] if several else word) for word in tokens.words):
+        tokens = read_tokens(texts, read_chunks, ("chunks", analyzer.languages))
+    written = [word for _, word in tokens.words] if several else tokens.words
+    # Chunks are not cut again, so they are terms as they are written.
+    terms = [
+        word if isinstance(term, tuple) else term
+        for word, term in zip(written, look_up_terms(tokens.words, analyzer), strict=True)
+    ]
     best: dict[str, tuple[int, str]] = {}
-    terms: dict[str, list[tuple[int, str]]] = {}
-    for language in dict.fromkeys(spoken):
-        own = [row for name, row in zip(spoken, tokens, strict=True) if name == language]
-        uses = np.bincount(np.concatenate(own), minlength=len(written))
-        used = np.flatnonzero(uses)
-        found = analyzer.look_up([written[i] for i in used], language)
-        kept = [(int(i), term) for i in used if (term := _one_term(found[written[i]], written[i])) is not None]
-        for i, term in kept:
+    for term, word, uses in zip(terms, written, np.bincount(tokens.ids, minlength=len(terms)).tolist(), strict=True):
+        if term is not None and uses:  # other texts may have been read with these
             # The most frequent form; of two equally frequent forms, the alphabetically first.
-            form = (-int(uses[i]), written[i])
-            if term not in best or form < best[term]:
-                best[term] = form
-        terms[language] = kept
+            best[term] = min(best.get(term, (0, "")), (-uses, word))
     order = {term: column for column, term in enumerate(sorted(best, key=lambda term: (best[term][1], term)))}
-    column_of = {}
-    for language, kept in terms.items():
-        column_of[language] = np.full(len(written), -1, dtype=np.int64)
-        column_of[language][[i for i, _ in kept]] = [order[term] for _, term in kept]
-    return column_of, np.array([best[term][1] for term in order], dtype=object)
-
-
-def _one_term(term: str | tuple[str, ...] | None, written: str) -> str | None:
-    return written if isinstance(term, tuple) else term  # chunks are not cut again
+    columns = np.array([order.get(term, -1) for term in terms], dtype=np.int64)[tokens.ids]
+    known = columns >= 0
+    counts = count_places(tokens.rows[known], columns[known], (len(texts), len(order)))
+    # A word has the same number in all languages, so that copies are found whatever the language of their document.
+    number = numbering()
+    numbers = np.array([number[word] for word in written], dtype=np.int32)[tokens.ids]
+    of_text = np.split(numbers, tokens.ends[:-1]) if len(texts) else []
+    n = len(source_texts)
+    names = np.array([best[term][1] for term in order], dtype=object)
+    return JointCounts(counts[:n], counts[n:], names, of_text[:n], of_text[n:])
 
 
 def vocabulary_overlap(source: sp.csr_matrix, target: sp.csr_matrix) -> dict[str, float]:
