@@ -498,7 +498,8 @@ class LabelOptions(JobOptions):
     method: str = option(
         LEARNING,
         "auto",
-        "Method that gives the labels: auto tries several and lets the best supported vote; or the name of one.",
+        "Method that gives the labels: auto tries several and lets the best supported vote; isthmus label --help-all "
+        "lists the others.",
         "--method NAME",
         model=False,
         form="Method",

@@ -13,13 +13,13 @@ def test_demo_labels_the_sample_and_names_its_files(tmp_path, monkeypatch, capsy
     monkeypatch.chdir(tmp_path)
     assert run_command(["demo"]) == 0
     out, talk = capsys.readouterr()
-    [said] = re.findall(r"true labels: ([0-9.]+)% of 600 \(95% interval ([0-9.]+)% to ([0-9.]+)%\)", out)
-    right, low, high = map(float, said)
+    [said] = re.findall(r"true labels: (\d+)% \((\d+)–(\d+)%\), on 600 documents", out)
+    right, low, high = map(int, said)
     assert low < right < high
-    assert high - low < 6.5  # Wilson's interval of 600, at 86%
+    assert high - low <= 7  # Wilson's interval of 600, at 86%, rounded
     truth, rows = load_sample()[2], read_csv("demo-output/cars_labelled.csv")
     kept = [row["label"] == truth[row["id"]] for row in rows if row["needs_review"] == "False"]
-    assert f"of the {len(kept)} labels that need no review: {sum(kept) / len(kept):.1%} right" in out
+    assert f"of the {len(kept)} labels that need no review: {sum(kept) / len(kept):.0%} are right" in out
     *_, wrote, step = talk.splitlines()
     assert step.startswith(f"next: Open {Path('demo-output/report.html')}")
     for name in ("cars_labelled.csv", "report.html", "run.json"):

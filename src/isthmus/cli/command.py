@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from isthmus._streams import emit
 from isthmus.exceptions import UsageError
 from isthmus.methods import METHODS
-from isthmus.options import GROUPS, ClusterOptions, JobOptions, LabelOptions, Option
+from isthmus.options import GROUPS, ClusterOptions, JobOptions, LabelOptions
 
 HELP_ALL = "help_all"
 JOBS: dict[str | None, type[JobOptions]] = {"label": LabelOptions, "cluster": ClusterOptions}
@@ -34,7 +34,7 @@ def shared(name: str, help: str | None = None) -> Any:
         Option for typer.
     """
     spec = LabelOptions.options()[name]
-    return flag(spec.typed, help or _sentence(spec), min=spec.low, max=spec.high)
+    return flag(spec.typed, help or spec.help, min=spec.low, max=spec.high)
 
 
 def check_option(name: str, value: Any) -> None:
@@ -72,13 +72,6 @@ def flag(typed: str, help: str, **more: Any) -> Any:
     flags = [word for word in typed.split() if word.startswith("-")]
     metavar = typed.partition(flags[-1])[2].strip() or None
     return typer.Option(*flags, metavar=metavar, help=help, **more)
-
-
-def _sentence(spec: Option) -> str:
-    """Return the help text of an option; that of the method lists all methods."""
-    return (
-        f"{spec.help.rstrip('.')}: {', '.join(METHODS)}." if spec.name == "method" and not spec.choices else spec.help
-    )
 
 
 def argument(metavar: str, help: str) -> Any:
@@ -156,6 +149,8 @@ class JobCommand(TyperCommand):
                 sections.setdefault("Arguments", []).append((part.metavar, part.help))
             elif part.name not in later:
                 sections.setdefault(section, []).append(part.get_help_record(ctx))
+        if HELP_ALL in ctx.meta and self.name == "label":
+            sections["Methods"] = [(name, recipe.summary) for name, recipe in METHODS.items()]
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
@@ -200,7 +195,7 @@ def takes_options(job: type[JobOptions], metavar: str, help: str) -> Callable[[C
         if spec.flags:  # a field without a flag is only for Python
             # typer distinguishes a missing option from an empty list only by None.
             default = None if spec.many else spec.default
-            kinds.append((name, kind | None, flag(spec.typed, _sentence(spec), rich_help_panel=spec.group), default))
+            kinds.append((name, kind | None, flag(spec.typed, spec.help, rich_help_panel=spec.group), default))
     every = f"Show all {len(kinds) - 1} options by topic: {', '.join(GROUPS).lower()}."
     kinds.append((HELP_ALL, bool, typer.Option("--help-all", help=every, is_eager=True, callback=show_all), False))
 
