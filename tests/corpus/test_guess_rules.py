@@ -1,14 +1,10 @@
 """What columns are taken for, rule by rule and each bound from both sides."""
 
-from collections import Counter
-
 import pytest
 
 from isthmus.corpus.binary import find_sheet
 from isthmus.corpus.formats import can_cut, sniff_format, written_format
 from isthmus.corpus.guess import (
-    _repeats,
-    _several,
     by_name,
     check_label_kind,
     find_column,
@@ -136,6 +132,9 @@ def test_the_label_is_the_column_with_the_fewest_values_that_repeat():
     assert guess_label({"x": [f"v{i}" for i in range(100)] * 2}) == "x"
     assert guess_label({"x": [f"v{i}" for i in range(101)] * 2}) is None
     assert guess_label({"tag": ["a", "b", "c", "d"]}) is None  # called so, but no value comes twice
+    assert guess_label({"tag": ["a", "b", "c"]}) is None
+    assert guess_label({"tag": ["a", "b"]}) == guess_label({"tag": ["a", "b", "c"] * 2}) == "tag"
+    assert guess_label({"tag": ["a", "b", "c", "c", "d"]}) is None
     assert guess_label({"label": ["a", "b", "c", "d"]}) == "label"  # called so plainly that it is one
     assert guess_label({"label": [["a"], ["b"]], "group": ["a", "a"]}) == "group"
     assert guess_label({"label": ["a", "b"]}, taken=["label"]) is None
@@ -306,20 +305,6 @@ def test_grades(labels, order):
 def test_steps_between_grades():
     assert grade_distance(["1", "x", "3"], [3, 1, "3"], (1, 2, "3")) == 1.0
     assert grade_distance(["x"], ["1"], ("1", "2")) is None
-
-
-def test_values_repeat_when_there_are_two_or_at_most_half_as_many_as_rows():
-    """Three different values in three rows taken for labels."""
-    assert _repeats(["a", "b"])
-    assert not _repeats(["a", "b", "c"])
-    assert _repeats(["a", "b", "c"] * 2)
-    assert not _repeats(["a", "b", "c", "c", "d"])
-
-
-def test_a_separator_at_the_end_does_not_make_several_labels():
-    """One part counted as several."""
-    assert _several(Counter({"price;": 5, "price": 5, "staff;": 5, "staff": 5})) is None
-    assert _several(Counter({"price; staff": 5, "staff; price": 5, "price": 5, "staff": 5})) is not None
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from isthmus.corpus import read_collection, write_rows
-from isthmus.corpus.decode import _looks_western, _mostly_utf8, decode
+from isthmus.corpus.decode import decode
 from isthmus.corpus.read import read_table
 from isthmus.corpus.tables import read_csv
 from isthmus.exceptions import DataError, UsageError
@@ -438,16 +438,18 @@ def test_a_table_of_answers_that_is_empty_is_told_so(tmp_path, name):
     assert refused.value.code == "empty-file"
 
 
-def test_as_many_broken_runs_as_sound_ones_are_not_mostly_utf8():
-    """A tie taken for most."""
-    sound, broken = "é".encode(), b"\xff"
-    assert _mostly_utf8(b" ".join([sound, sound, broken]))
-    assert not _mostly_utf8(b" ".join([sound, broken]))
+def test_damaged_utf8_is_refused_if_more_than_half_of_it_is_sound():
+    """As many broken as sound sequences were taken for most."""
+    sound, broken = "é".encode(), "ü".encode("cp1252")
+    assert decode(b" ".join([sound, broken]), "x")[1] == "cp1252"
+    with pytest.raises(DataError) as error:
+        decode(b" ".join([sound, sound, broken]), "x")
+    assert error.value.code == "bad-encoding"
 
 
-def test_the_last_sign_of_ascii_says_nothing_about_an_encoding():
+def test_the_last_character_of_ascii_does_not_count_for_an_encoding():
     """Counted with the letters above ASCII, a few of them would hide that these are Western."""
-    assert _looks_western("café \x7f\x7f\x7f\x7f")
+    assert decode("café \x7f\x7f\x7f\x7f".encode("cp1252"), "x")[1] == "cp1252"
 
 
 def test_a_sheet_asked_for_in_a_file_without_sheets_is_no_matter(tmp_path):

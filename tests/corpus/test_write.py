@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isthmus.corpus import check_output, read_collection, with_columns, write_records, write_rows
+from isthmus.corpus import check_output, read_collection, write_records, write_rows
 from isthmus.corpus.cells import unguard
 from isthmus.corpus.sheets import CHOICES_SHEET, Layout
 from isthmus.corpus.write import check_table
@@ -89,29 +89,6 @@ def test_kinds_of_cells(tmp_path):
     assert frame["mixed"].to_list() == ["1", "z"]
     write_rows(tmp_path / "t.xlsx", table)
     assert read_collection(tmp_path / "t.xlsx").columns["p"] == ["0.25", None]
-
-
-def test_label_with_comma_and_line_break(tmp_path):
-    table = {"text": ["one", "two"], "label": ["a, b\nc", 'say "x"']}
-    write_rows(tmp_path / "t.csv", table)
-    assert read_collection(tmp_path / "t.csv").labels == table["label"]
-
-
-def test_added_columns_never_hide_input_columns():
-    table = {"label": ["old"], "label_input": ["older"], "text": ["a"]}
-    joined = with_columns(table, {"label": ["new"], "confidence": [0.5]})
-    assert joined == {
-        "label_input_": ["old"],
-        "label_input": ["older"],
-        "text": ["a"],
-        "label": ["new"],
-        "confidence": [0.5],
-    }
-
-
-def test_nul_does_not_reach_a_csv(tmp_path):
-    write_rows(tmp_path / "t.csv", {"text": ["a\0b"]})
-    assert read_collection(tmp_path / "t.csv").texts == ["a\ufffdb"]
 
 
 def test_no_overwriting_unless_forced(tmp_path):

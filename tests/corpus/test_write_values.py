@@ -108,28 +108,6 @@ def test_more_cells_that_a_spreadsheet_might_run(tmp_path, text):
     assert read_collection(path, text="text").texts == [text, "fine"]
 
 
-@pytest.mark.parametrize("safe", [False, True])
-def test_columns_of_many_values_are_written_as_cell_by_cell(tmp_path, safe):
-    columns = {
-        "id": [str(number) for number in range(300)],
-        "odd": ["", "=1", " x", "a,b", *(f"text {number}" for number in range(296))],
-        "sure": [number / 7 for number in range(1, 299)] + [float("inf"), float("nan")],
-    }
-    write_rows(tmp_path / "all.csv", columns, spreadsheet_safe=safe)
-    parts = []
-    for number in range(300):
-        place = tmp_path / "one.csv"
-        write_rows(
-            place,
-            {name: cells[number : number + 1] for name, cells in columns.items()},
-            spreadsheet_safe=safe,
-            force=True,
-        )
-        parts.append(place.read_text("utf-8").split("\n", 1)[1])
-    found = (tmp_path / "all.csv").read_text("utf-8").split("\n", 1)[1]
-    assert found == "".join(parts), "expected the cells that each row has by itself"
-
-
 def test_a_cell_as_long_as_a_sheet_takes_is_written():
     for text in ("x" * 32_767, "\U0001f600" * 16_383 + "x"):  # a face counts as two
         check_table("out.xlsx", {"text": [text]})
