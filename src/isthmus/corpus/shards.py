@@ -60,11 +60,6 @@ class Shard:
         return shown_name(Path(self.path).name)
 
     @property
-    def packed(self) -> bool:
-        """Whether the file is compressed as gzip."""
-        return is_packed(self.path)
-
-    @property
     def separator(self) -> str | None:
         """Separator of cells if quotation marks may enclose a line break; None if every line is a record."""
         return self.delimiter if self.kind != "jsonl" and self.quotes else None
@@ -257,7 +252,7 @@ def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | No
             total = int(polars.scan_parquet(path).select(polars.len()).collect().item())
         cuts = [*range(0, total, rows), total]
         return [Block(shard, a, b, b - a, a) for a, b in itertools.pairwise(cuts) if b > a]
-    keep = unpacked if shard.packed else None
+    keep = unpacked if is_packed(shard.path) else None
     with _reading(shard.name):
         return list(_cut_text(shard, rows, keep, disk_limit(os.path.getsize(path), limit)))
 
@@ -288,7 +283,7 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[lis
         file = stack.enter_context(_open_bytes(shard.path))
         keep = None if unpacked is None else stack.enter_context(_keeping(unpacked, shard.name))
         while chunk := file.read(_CHUNK):
-            if shard.packed and offset + len(chunk) > limit:
+            if is_packed(shard.path) and offset + len(chunk) > limit:
                 raise too_large(shard.name, limit=limit)
             if keep is not None:
                 keep(chunk)

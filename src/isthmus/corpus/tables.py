@@ -464,15 +464,26 @@ def read_record(text: str, line: int = 1) -> dict:
         The line contains no JSON object.
     """
     advice = "a jsonl file holds one JSON object a line"
-    try:
-        record = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise BadRow(line, f"not a JSON object ({error.msg} at character {error.pos + 1})", advice) from None
-    except (ValueError, RecursionError) as error:
-        raise BadRow(line, f"not a JSON object ({_excess(error)})", "write plain texts and labels") from None
+    record = _load_json(text, line, "a JSON object", advice)
     if not isinstance(record, dict):
         raise BadRow(line, f"not a JSON object (a JSON {type(record).__name__} was found)", advice)
-    return whole_characters(record, text)
+    return record
+
+
+def _load_json(text: str, line: int, what: str, advice: str) -> Any:
+    """Return the value of a JSON text that begins on a line, or raise BadRow."""
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        why = f"not {what} ({error.msg} at character {error.colno})"
+        raise BadRow(line + error.lineno - 1, why, advice) from None
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
+        raise BadRow(line, f"not {what} ({why})", "write plain texts and labels") from None
+    if "\\ud" not in text and "\\uD" not in text:
+        return value
+    # No file can store halves of surrogate pairs, which JSON may contain as escapes.
+    return json.loads(mend_surrogates(json.dumps(value, ensure_ascii=False)))
 
 
 def read_json(text: str, name: str) -> list[dict]:
@@ -497,13 +508,12 @@ def read_json(text: str, name: str) -> list[dict]:
         The text is JSON of another kind.
     """
     try:
-        records = json.loads(text)
-    except json.JSONDecodeError as error:
-        if text.lstrip().startswith("{"):
-            return read_lines(text)
-        raise BadRow(error.lineno, f"not JSON ({error.msg})", "an array of objects is expected") from None
-    except (ValueError, RecursionError) as error:
-        raise BadRow(1, f"the JSON cannot be read ({_excess(error)})", "write plain texts and labels") from None
+        records = _load_json(text, 1, "JSON", "an array of objects is expected")
+    except BadRow:
+        # Some tools write JSON lines into a file that ends in .json.
+        if not text.lstrip().startswith("{"):
+            raise
+        records = read_lines(text)
     records = [records] if isinstance(records, dict) else records
     if not isinstance(records, list):
         raise DataError(
@@ -516,31 +526,7 @@ def read_json(text: str, name: str) -> list[dict]:
                 f'{{"text": …, "label": …}} are expected.',
                 code="unreadable-file",
             )
-    return whole_characters(records, text)
-
-
-def _excess(error: Exception) -> str:
-    """Describe a JSON value that Python refuses to read."""
-    return "nested too deeply" if isinstance(error, RecursionError) else "a number with too many digits"
-
-
-def whole_characters(value: Any, text: str) -> Any:
-    """Replace halves of surrogate pairs in a JSON value, because no file can store them.
-
-    Parameters
-    ----------
-    value : object
-        Value from JSON.
-    text : str
-        JSON text of the value.
-
-    Returns
-    -------
-    object
-    """
-    if "\\ud" not in text and "\\uD" not in text:
-        return value
-    return json.loads(mend_surrogates(json.dumps(value, ensure_ascii=False)))
+    return records
 
 
 def record_names(records: Iterable[dict], name: str) -> tuple[str, ...]:
