@@ -229,8 +229,8 @@ def test_blank_and_repeated_rows():
 @pytest.mark.parametrize(
     ("rows", "truths", "words"),
     [
-        ([0, 20], ["a", "a"], "Document 21 is not there: the labelling has 20 documents"),
-        ([-1], ["a"], "Document 0 is not there"),
+        ([0, 20], ["a", "a"], "Document 21 does not exist: the result has 20 documents"),
+        ([-1], ["a"], "Document 0 does not exist"),
         ([3, 3], ["a", "b"], "Document 4 is in the sample twice, as 'a' and as 'b'"),
         ([1, 2], ["", None], "None of the 2 documents of the sample has a true label"),
         ([], [], "None of the 0 documents"),
@@ -321,8 +321,8 @@ def test_rows_in_which_nothing_stands_are_passed_over():
         ({"text": ["other", "texts"]}, "2 of 2 texts of the sample are not those of the labelling, first document 2"),
         ({"document": ["2", "one"]}, "'one' in the column document is not a document's number"),
         ({"document": ["2", ""]}, "'' in the column document is not a document's number"),
-        ({"document": [2, 9]}, "Document 9 is not there: the labelling has 4"),
-        ({"document": [2, 0]}, "Document 0 is not there"),
+        ({"document": [2, 9]}, "Document 9 does not exist: the result has 4"),
+        ({"document": [2, 0]}, "Document 0 does not exist"),
         ({"document": [2, "inf"]}, "not a document's number"),
     ],
 )

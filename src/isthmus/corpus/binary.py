@@ -22,15 +22,15 @@ from isthmus.corpus.tables import MOST_COLUMNS, Rows, check_width, empty_table, 
 from isthmus.exceptions import DataError
 
 _SECONDS, _SECONDS_PER_BYTE = 60.0, 2e-6  # time limit of a trial: a constant, and a part per byte
-_ROOM = 16 * 2**30  # bytes of address space in addition to the table; threads and libraries reserve much
+_RESERVE = 16 * 2**30  # bytes of address space in addition to the table; threads and libraries reserve much
 
 _CODE = """
 import io, json, sys
-kind, room, most_columns, *sheets = sys.argv[1:]
-room = int(room)
+kind, limit, most_columns, *sheets = sys.argv[1:]
+limit = int(limit)
 try:
     import resource
-    resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except (ImportError, ValueError, OSError):
     pass
@@ -73,7 +73,7 @@ def try_reading(data: bytes, kind: str, name: str, sheets: Sequence[str] = ()) -
         The file is damaged, too wide or too large.
     """
     limit = unpack_limit()
-    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _ROOM), str(MOST_COLUMNS), *sheets]
+    command = [sys.executable, "-P", "-c", _CODE, kind, str(8 * limit + _RESERVE), str(MOST_COLUMNS), *sheets]
     try:
         done = subprocess.run(
             command,
@@ -278,9 +278,9 @@ def find_sheet(names: Sequence[str], wanted: str, name: str) -> int:
     DataError
         No such sheet exists.
     """
-    for place, known in enumerate(names):
+    for index, known in enumerate(names):
         if known.casefold().strip() == wanted.casefold().strip():
-            return place
+            return index
     if wanted.isdecimal() and 1 <= int(wanted) <= len(names):
         return int(wanted) - 1
     raise DataError(

@@ -234,14 +234,18 @@ class Collection:
         few = list(map(shorten, first)) if filled >= max(FEWEST, _EQUAL_DOCUMENTS * len(first)) else []
         advice = f"in {filled:,} documents: the column may hold labels; name another with text=COLUMN."
         long = [name for name, text in zip(self.ids, self.texts, strict=True) if len(text) > LONG_DOCUMENT]
-        found = {
-            "empty-texts": (empty, "document", "without text: kept, but a label for them is a guess from the rest."),
+        findings = {
+            "empty-texts": (empty, "document", "without text: their label is a guess from the other documents."),
             "duplicate-texts": (repeats, "document", "with exactly the text of an earlier one: they count twice."),
             "equal-texts": (few, "distinct text", advice),
             "two-labels": (torn, "text", "with more than one label: no method can get all of them right."),
             "single-document-classes": (single, "class", "with a single document: too little to learn from."),
-            "similar-labels": (similar, "group", "of label names that differ only by case or blanks: counted apart."),
-            "duplicate-ids": (twice, "id", "used for more than one document: rows are kept apart by position."),
+            "similar-labels": (
+                similar,
+                "group",
+                "of label names that differ only by case or blanks: counted as different classes.",
+            ),
+            "duplicate-ids": (twice, "id", "used for more than one document: rows are identified by position."),
             "long-documents": (long, "document", f"longer than {LONG_DOCUMENT:,} characters: read in full."),
         }
         return [
@@ -251,6 +255,6 @@ class Collection:
                 "examples": examples[:_EXAMPLES],
                 "message": f"{plural(len(examples), what, 'classes' if what == 'class' else None)} {sentence}",
             }
-            for check, (examples, what, sentence) in found.items()
+            for check, (examples, what, sentence) in findings.items()
             if examples
         ]

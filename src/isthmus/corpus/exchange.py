@@ -92,15 +92,15 @@ def _is_label_studio(record: dict) -> bool:
 def _from_label_studio(record: dict) -> dict:
     annotations = record.get("annotations") or record.get("completions") or []
     # A cancelled annotation and one without a choice contain no answer.
-    given = [one for one in annotations if isinstance(one, dict) and not one.get("was_cancelled") and _choices(one)]
+    answers = [one for one in annotations if isinstance(one, dict) and not one.get("was_cancelled") and _choices(one)]
     guesses = [one for one in record.get("predictions") or [] if isinstance(one, dict) and _choices(one)]
     row = {"id": record.get("id"), **record["data"]}  # the user's own id in the data replaces the task's id
-    if given:
+    if answers:
         # The last annotation is the newest.
-        person = given[-1].get("completed_by")
+        person = answers[-1].get("completed_by")
         if isinstance(person, dict):
             person = person.get("email") or person.get("id")
-        row |= {"label": _single(_choices(given[-1])), "annotator": person}
+        row |= {"label": _single(_choices(answers[-1])), "annotator": person}
     else:
         # The data may already contain a column called label.
         row.setdefault("label", None)
@@ -111,12 +111,12 @@ def _from_label_studio(record: dict) -> dict:
 
 def _choices(annotation: dict) -> list:
     """Return all classes that an annotation chooses."""
-    found: list = []
+    classes: list = []
     for part in annotation.get("result") or []:
         value = part.get("value") if isinstance(part, dict) else None
         if isinstance(value, dict):
-            found += value.get("choices") or []
-    return found
+            classes += value.get("choices") or []
+    return classes
 
 
 def _to_label_studio(table: Labelled) -> Iterator[dict]:
@@ -170,9 +170,9 @@ def _submitted(record: dict, question: str) -> list:
 
     Only flat records contain the status of a response.
     """
-    given = record[f"{question}.responses"] or []
-    states = record.get(f"{question}.responses.status") or [None] * len(given)
-    return [value for value, state in zip(given, states, strict=False) if state in (None, "submitted")]
+    responses = record[f"{question}.responses"] or []
+    states = record.get(f"{question}.responses.status") or [None] * len(responses)
+    return [value for value, state in zip(responses, states, strict=False) if state in (None, "submitted")]
 
 
 def _to_argilla(table: Labelled) -> Iterator[dict]:
@@ -220,15 +220,15 @@ def _to_prodigy(table: Labelled) -> Iterator[dict]:
 
 
 def _is_doccano(record: dict) -> bool:
-    given = record.get("label", record.get("labels"))
+    labels = record.get("label", record.get("labels"))
     text = record.get("text", record.get("data"))
-    return isinstance(text, str) and isinstance(given, list) and all(isinstance(one, str) for one in given)
+    return isinstance(text, str) and isinstance(labels, list) and all(isinstance(one, str) for one in labels)
 
 
 def _from_doccano(record: dict) -> dict:
     row = {("text" if key == "data" and "text" not in record else key): value for key, value in record.items()}
-    given = row.pop("labels", None) if "label" not in row else row["label"]
-    return {**row, "label": _single(given)}
+    labels = row.pop("labels", None) if "label" not in row else row["label"]
+    return {**row, "label": _single(labels)}
 
 
 def _to_doccano(table: Labelled) -> Iterator[dict]:
@@ -264,9 +264,9 @@ def read_fasttext(text: str) -> list[dict]:
     records = []
     for line in text.splitlines():
         labels = []
-        while found := _LABEL.match(line):
-            labels.append(found[1])
-            line = line[found.end() :]
+        while match := _LABEL.match(line):
+            labels.append(match[1])
+            line = line[match.end() :]
         if labels or line.strip():
             records.append({"label": _single(labels), "text": line.strip()})
     return records

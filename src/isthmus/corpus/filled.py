@@ -110,11 +110,11 @@ def read_among(cells: Sequence) -> int | None:
     DataError
         The column does not contain one single number.
     """
-    found = {as_number(cell_content(cell)) for cell in cells if cell_content(cell)}
-    if not found:
+    numbers = {as_number(cell_content(cell)) for cell in cells if cell_content(cell)}
+    if not numbers:
         return None
-    number = found.pop()
-    if found or number is None or number < 1 or not number.is_integer():
+    number = numbers.pop()
+    if numbers or number is None or number < 1 or not number.is_integer():
         raise DataError(
             "The column among does not hold one number, so the rows come from several draws; check each by itself.",
             code="bad-check",
@@ -142,12 +142,12 @@ def find_new_classes(labels: Sequence, known: Sequence) -> dict[str, str]:
     >>> find_new_classes(["staff", "stafff", "parking", "room 3"], ["staff", "price", "room 2"])
     {'stafff': 'staff', 'parking': '', 'room 3': ''}
     """
-    found = {}
+    similar = {}
     for name in map(str, (label for label in dict.fromkeys(labels) if label not in set(known))):
         # Names with different numbers are different on purpose.
         same = [other for other in map(str, known) if re.findall(r"\d+", other) == re.findall(r"\d+", name)]
-        found[name] = next(iter(get_close_matches(name, same, n=1, cutoff=0.8)), "")
-    return found
+        similar[name] = next(iter(get_close_matches(name, same, n=1, cutoff=0.8)), "")
+    return similar
 
 
 def check_drawn(drawn: Sequence, truths: Sequence) -> None:
@@ -171,7 +171,7 @@ def check_drawn(drawn: Sequence, truths: Sequence) -> None:
     if picked:
         raise DataError(
             f"{len(picked):,} of the {len(known):,} checked documents were not drawn at random (the column drawn says "
-            f"{picked[0][:40]!r}), so they say nothing about the others; draw a sample for a check, and give these to "
+            f"{picked[0][:40]!r}), so they do not represent the others; draw a sample for a check, and give these to "
             "teach.",
             code="bad-check",
         )
@@ -194,7 +194,7 @@ def check_row(row: int, n_documents: int) -> None:
     """
     if not 0 <= row < n_documents:
         raise DataError(
-            f"Document {row + 1:,} is not there: the labelling has {n_documents:,} documents; give the labelling that "
+            f"Document {row + 1:,} does not exist: the result has {n_documents:,} documents; give the result that "
             "the table was made from.",
             code="bad-check",
         )
@@ -261,8 +261,8 @@ def match_classes(true_labels: Sequence, classes: Sequence) -> list:
     # Integer labels mark unknown by -1, as in scikit-learn.
     minus_one_is_unknown = np.asarray(classes).dtype.kind in "iu"
     matched: list[Any] = []
-    for given in true_labels:
-        text, number = cell_content(given), as_number(cell_content(given))
+    for label in true_labels:
+        text, number = cell_content(label), as_number(cell_content(label))
         if not text or (minus_one_is_unknown and number == -1):
             matched.append(None)
             continue

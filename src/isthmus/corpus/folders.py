@@ -54,10 +54,10 @@ def check_link(path: Path, folder: Path) -> None:
     DataError
         ``outside-folder`` or ``missing-file``.
     """
-    place = path.relative_to(folder)
-    if not any((folder / Path(*place.parts[:depth])).is_symlink() for depth in range(1, len(place.parts) + 1)):
+    relative = path.relative_to(folder)
+    if not any((folder / Path(*relative.parts[:depth])).is_symlink() for depth in range(1, len(relative.parts) + 1)):
         return
-    name = shown_name(str(place))
+    name = shown_name(str(relative))
     # The target of the whole chain of links decides; realpath does not fail on circles.
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         raise DataError(

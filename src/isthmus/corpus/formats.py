@@ -106,8 +106,8 @@ def can_cut(path: Any) -> bool:
     -------
     bool
     """
-    found = format_of(path)
-    return found is not None and found.blocks and (found.text or not is_packed(path))
+    format = format_of(path)
+    return format is not None and format.blocks and (format.text or not is_packed(path))
 
 
 def written_format(path: Any) -> Format | None:
@@ -123,10 +123,10 @@ def written_format(path: Any) -> Format | None:
     Format or None
         None if the format cannot be written.
     """
-    found = format_of(path)
-    if found is None or not found.written or (is_packed(path) and not found.text):
+    format = format_of(path)
+    if format is None or not format.written or (is_packed(path) and not format.text):
         return None
-    return found
+    return format
 
 
 def is_workbook(path: Any) -> bool:
@@ -157,16 +157,11 @@ def sniff_format(data: bytes) -> str:
     str
         parquet, xlsx, json, jsonl, fasttext, or csv for all other data.
     """
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    if data.startswith(b"PK\x03\x04"):
-        return "xlsx"
     head = data[:200].lstrip(b"\xef\xbb\xbf \t\r\n")
-    if head.startswith(FASTTEXT):
-        return "fasttext"
-    if head.startswith(b"{"):
-        return "jsonl"
-    return "json" if head.startswith(b"[") else "csv"
+    if data.startswith((b"PAR1", b"PK\x03\x04")):
+        return "parquet" if data.startswith(b"PAR1") else "xlsx"
+    kinds = {FASTTEXT: "fasttext", b"{": "jsonl", b"[": "json"}
+    return next((kind for mark, kind in kinds.items() if head.startswith(mark)), "csv")
 
 
 def split_sheet(path: Any) -> tuple[Path, str | None]:

@@ -90,8 +90,8 @@ def read_frame(
     docs.notes = list(roles.notes)
     # Readers of files return labels as text; labels of frames have their own type.
     if roles.label:
-        given = zip(columns[roles.label], docs.labels, strict=True)
-        docs.labels = [None if text is None else value for value, text in given]
+        pairs = zip(columns[roles.label], docs.labels, strict=True)
+        docs.labels = [None if text is None else value for value, text in pairs]
     return docs
 
 
@@ -131,8 +131,8 @@ def extend_frame(frame: Any, added: Mapping[str, Sequence], categories: Sequence
     """
     names = list(frame.column_names if _is_dataset(frame) else _narwhals(frame).columns)
     # with_columns decides the new names; empty lists suffice for this.
-    kept = list(with_columns({name: [] for name in names}, {name: [] for name in added}))
-    renamed = {old: new for old, new in zip(names, kept, strict=False) if old != new}
+    new_names = list(with_columns({name: [] for name in names}, {name: [] for name in added}))
+    renamed = {old: new for old, new in zip(names, new_names, strict=False) if old != new}
     if _is_dataset(frame):
         frame = frame.rename_columns(renamed)
         for name, cells in added.items():

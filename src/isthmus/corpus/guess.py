@@ -181,12 +181,12 @@ def guess_labels(columns: Mapping[str, list], taken: Sequence[str | None], want_
     list of str
         Empty if no column looks like labels.
     """
-    found: list[str | None] = []
+    guesses: list[str | None] = []
     unfilled = {key: cells for key, cells in columns.items() if want_labels == SOME and None in label_cells(cells)}
     for _ in range(_OTHERS):
-        found.append(guess_label(unfilled, [*taken, *found]))
-    found.append(guess_label(columns, taken, by_cells=bool(want_labels) and not any(found)))
-    return [name for name in dict.fromkeys(found) if name is not None]
+        guesses.append(guess_label(unfilled, [*taken, *guesses]))
+    guesses.append(guess_label(columns, taken, by_cells=bool(want_labels) and not any(guesses)))
+    return [name for name in dict.fromkeys(guesses) if name is not None]
 
 
 def guess_label(columns: Mapping[str, list], taken: Sequence[str | None] = (), *, by_cells: bool = True) -> str | None:
@@ -311,9 +311,9 @@ def guess_roles(
             notes.append(f"{name}: {shorten(text[0])!r} is taken as the text{more}{several}.")
     taken = [*text, id]
     if want_labels is not False and label is None:
-        found = guess_labels(columns, [*taken, guess_id(columns, taken)], want_labels)
-        if found:
-            label, *others = found
+        guessed_labels = guess_labels(columns, [*taken, guess_id(columns, taken)], want_labels)
+        if guessed_labels:
+            label, *others = guessed_labels
             meant = " or ".join(repr(shorten(other)) for other in others)
             or_else = f"; if {meant} is meant, name it with label=COLUMN" if others else ""
             notes.append(f"{name}: {shorten(label)!r} is taken as the label{or_else}.")
@@ -405,11 +405,11 @@ def find_header(rows: Sequence[Sequence], *, sure: bool = False) -> int:
     full = max(map(len, filled))
     widest = len(filled[first])
     nameless = sure and widest == 1
-    for place, cells in enumerate(filled[first + 1 : first + TITLE_ROWS + 1], first + 1):
+    for index, cells in enumerate(filled[first + 1 : first + TITLE_ROWS + 1], first + 1):
         different = len(cells) > max(1, widest) and len(set(cells)) == len(cells)
         stands_above_all = nameless and len(cells) == full and not any(map(_is_number, cells))
         if different and (_has_known_name(cells) or stands_above_all):
-            return place
+            return index
         widest = max(widest, len(cells))
     return first
 
@@ -441,15 +441,15 @@ def by_name(columns: Iterable[str], names: Sequence[str], *, exact: bool = False
     words = {key: _WORDS.findall(key.casefold()) for key in columns}
     for pick in (_only_word,) if exact else (_only_word, itemgetter(-1), _first_word):
         first: dict[str, tuple[int, str]] = {}
-        for place, (key, parts) in enumerate(words.items()):
+        for position, (key, parts) in enumerate(words.items()):
             if parts:
-                first.setdefault(pick(parts), (place, key))
+                first.setdefault(pick(parts), (position, key))
         for want in names:
             if len(want) == 1 and pick is not _only_word:
                 continue
-            found = [first[form] for form in _forms(want) if form in first]
-            if found:
-                return min(found)[1]
+            matches = [first[form] for form in _forms(want) if form in first]
+            if matches:
+                return min(matches)[1]
     return None
 
 
@@ -648,11 +648,11 @@ def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float
     float or None
         None if no pair is on the scale.
     """
-    place = {str(grade): step for step, grade in enumerate(order)}
+    step_of = {str(grade): step for step, grade in enumerate(order)}
     steps = [
-        abs(place[str(said)] - place[str(true)])
-        for said, true in zip(labels, truths, strict=True)
-        if str(said) in place and str(true) in place
+        abs(step_of[str(label)] - step_of[str(truth)])
+        for label, truth in zip(labels, truths, strict=True)
+        if str(label) in step_of and str(truth) in step_of
     ]
     return sum(steps) / len(steps) if steps else None
 
@@ -670,14 +670,14 @@ def _several(sizes: Counter) -> tuple[str, int] | None:
         cells = [name for name, parts in parts_of.items() if len(parts) > 1]
         if len(cells) < 2 or sum(sizes[name] for name in cells) < _SEVERAL * sizes.total():
             continue
-        # A part is a label of its own if it occurs in several cells, or in a path at several places.
-        places: dict[str, list] = defaultdict(list)
+        # A part is a label of its own if it occurs in several cells, or in a path at several positions.
+        positions: dict[str, list] = defaultdict(list)
         for parts in parts_of.values():
-            for place, part in enumerate(parts):
-                places[part].append(place if len(parts) > 1 else "only")
-        free = sum(len(set(found) if separator in _PATHS else found) > 1 for found in places.values())
-        if 2 * free >= len(places):
-            return cells[0], len(places)
+            for position, part in enumerate(parts):
+                positions[part].append(position if len(parts) > 1 else "only")
+        free = sum(len(set(where) if separator in _PATHS else where) > 1 for where in positions.values())
+        if 2 * free >= len(positions):
+            return cells[0], len(positions)
     return None
 
 

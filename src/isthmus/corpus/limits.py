@@ -44,10 +44,10 @@ def read_size(text: str, name: str = VARIABLE) -> int:
     UsageError
         The text is no size.
     """
-    found = re.fullmatch(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", text.strip().lower())
-    if not found or not int(found[1]):
+    match = re.fullmatch(r"([0-9]{1,18})\s*([kmg]?)(?:i?b)?", text.strip().lower())
+    if not match or not int(match[1]):
         raise UsageError(f"{name} is {text[:40]!r}; give a number of bytes, or one with K, M or G, such as 2G.")
-    return int(found[1]) * _SIZES[found[2]]
+    return int(match[1]) * _SIZES[match[2]]
 
 
 def given_limit() -> int | None:
@@ -61,8 +61,8 @@ def given_limit() -> int | None:
     set_here = _limit.get()
     if set_here is not None:
         return set_here
-    given = os.environ.get(VARIABLE, "")
-    return read_size(given) if given.strip() else None
+    setting = os.environ.get(VARIABLE, "")
+    return read_size(setting) if setting.strip() else None
 
 
 def unpack_limit() -> int:
@@ -186,7 +186,7 @@ def _unpack(data: bytes) -> Iterator[bytes]:
 
 
 MOST_CELLS = 50_000_000  # most cells of the sheets that are read, empty cells included
-_PLACE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")
+_REFERENCE = re.compile(rb"<(?:\w+:)?(?:c|row)\b[^>]*?\br\s*=\s*[\"']([A-Za-z]{0,3})([0-9]{1,7})[\"']")
 # Errors of a damaged archive or of damaged XML.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -259,9 +259,9 @@ def check_sheets(data: bytes, name: str, paths: Iterable[str]) -> None:
             with book.open(path) as sheet:
                 rest = b""
                 while chunk := sheet.read(_CHUNK):
-                    places = set(_PLACE.findall(rest + chunk))
-                    rows = max(rows, max((int(number) for _, number in places), default=0))
-                    columns = max(columns, max((_column(letters) for letters, _ in places), default=0))
+                    references = set(_REFERENCE.findall(rest + chunk))
+                    rows = max(rows, max((int(number) for _, number in references), default=0))
+                    columns = max(columns, max((_column(letters) for letters, _ in references), default=0))
                     # A cell's tag may continue in the next chunk.
                     rest = chunk[-200:]
             cells += rows * columns

@@ -110,13 +110,13 @@ def read_collection(
         data = (stdin or sys.stdin.buffer).read()
         kind = format
     else:
-        place, named = split_sheet(path)
+        file, named = split_sheet(path)
         sheet = named or sheet
-        name = shown_name(place.name or str(place))
-        if place.is_dir():
-            return _read_folder(place, want_labels=want_labels)
-        data = _read_bytes(place)
-        kind = format or kind_of(place, data)
+        name = shown_name(file.name or str(file))
+        if file.is_dir():
+            return _read_folder(file, want_labels=want_labels)
+        data = _read_bytes(file)
+        kind = format or kind_of(file, data)
     # The hash covers the bytes before unpacking, so that users can compare it with their file.
     digest = hashlib.sha256(data).hexdigest()
 
@@ -246,9 +246,9 @@ def read_table(path: str | Path, *, sheet: str | None = None, filled: str | None
     DataError
         The file cannot be read.
     """
-    place, named = split_sheet(path)
-    data = _read_bytes(place)
-    return read_columns(data, shown_name(place.name), kind_of(place, data), named, sheet=sheet, filled=filled)
+    file, named = split_sheet(path)
+    data = _read_bytes(file)
+    return read_columns(data, shown_name(file.name), kind_of(file, data), named, sheet=sheet, filled=filled)
 
 
 def read_columns(
@@ -419,19 +419,19 @@ def _read_folder(folder: Path, *, want_labels: WantLabels) -> Collection:
     skipped: list[str] = []
     digest = hashlib.sha256()
     for done, path in enumerate(() if tables else files, 1):
-        place = path.relative_to(folder)
+        relative = path.relative_to(folder)
         data = _read_bytes(path)
         try:
-            text, encoding, _ = decode(data, str(place))
+            text, encoding, _ = decode(data, str(relative))
         except DataError:  # folders often contain images and other binary files
-            skipped.append(str(place))
+            skipped.append(str(relative))
             continue
         # Paths are part of the hash, because they determine ids and labels.
-        digest.update(f"{place.as_posix()}\0{hashlib.sha256(data).hexdigest()}\n".encode("utf-8", "surrogateescape"))
-        ids.append(mend_surrogates(place.as_posix()))
+        digest.update(f"{relative.as_posix()}\0{hashlib.sha256(data).hexdigest()}\n".encode("utf-8", "surrogateescape"))
+        ids.append(mend_surrogates(relative.as_posix()))
         texts.append(text)
         # Files outside sub-folders have no label.
-        labels.append(mend_surrogates(place.parts[0]) if len(place.parts) > 1 else None)
+        labels.append(mend_surrogates(relative.parts[0]) if len(relative.parts) > 1 else None)
         encodings[encoding] += 1
         progress("reading", done, len(files))
     if not texts:

@@ -115,34 +115,34 @@ def find_shards(sources: str | os.PathLike | Sequence[str | os.PathLike]) -> lis
     DataError
         A source matches no file, or a file cannot be read in blocks.
     """
-    given = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
-    found: dict[str, None] = {}
-    for place in map(Path, given):
-        source = str(place)
-        if place.is_dir():
-            files = [str(path) for path in list_files(place) if can_cut(path)]
+    paths = [sources] if isinstance(sources, (str, os.PathLike)) else list(sources)
+    shards: dict[str, None] = {}
+    for path in map(Path, paths):
+        source = str(path)
+        if path.is_dir():
+            files = [str(file) for file in list_files(path) if can_cut(file)]
             what = f"The folder {source!r} holds no csv, tsv, jsonl or parquet file; name one that does."
-        elif glob.has_magic(source) and not place.is_file():
-            fixed = Path(*itertools.takewhile(lambda part: not glob.has_magic(part), place.parts))
+        elif glob.has_magic(source) and not path.is_file():
+            fixed = Path(*itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
             matches = sorted(glob.glob(source, recursive=True))
-            for path in matches:
-                check_link(Path(path), fixed)
-            files = [path for path in matches if os.path.isfile(path)]
+            for file in matches:
+                check_link(Path(file), fixed)
+            files = [file for file in matches if os.path.isfile(file)]
             what = f"No file matches {source!r}; check the pattern."
         else:
             files, what = [source], ""
         if not files:
             raise DataError(what, code="missing-file")
-        found.update(dict.fromkeys(files))
+        shards.update(dict.fromkeys(files))
     # A user may name a file directly, so the format is checked for all files.
-    for path in found:
-        if not can_cut(path):
+    for shard in shards:
+        if not can_cut(shard):
             raise DataError(
-                f"{shown_name(Path(path).name)} cannot be read block by block; give csv, tsv, jsonl (also .gz) or "
+                f"{shown_name(Path(shard).name)} cannot be read block by block; give csv, tsv, jsonl (also .gz) or "
                 "parquet files.",
                 code="unknown-format",
             )
-    return list(found)
+    return list(shards)
 
 
 # -- Cut files into blocks ---------------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def open_shard(path: str) -> Shard:
     above = text[: head.start]
     if above.endswith("\r"):
         raise DataError(
-            f"{name} ends its lines with carriage returns alone, where it cannot be cut; save it with line feeds.",
+            f"{name} ends its lines only with carriage returns, where it cannot be cut; save it with line feeds.",
             code="unreadable-file",
         )
     if "\0" in above:
@@ -252,9 +252,9 @@ def cut_shard(path: str, rows: int, unpacked: str | None = None, limit: int | No
             total = int(polars.scan_parquet(path).select(polars.len()).collect().item())
         cuts = [*range(0, total, rows), total]
         return [Block(shard, a, b, b - a, a) for a, b in itertools.pairwise(cuts) if b > a]
-    keep = unpacked if is_packed(shard.path) else None
+    copy = unpacked if is_packed(shard.path) else None
     with _reading(shard.name):
-        return list(_cut_text(shard, rows, keep, disk_limit(os.path.getsize(path), limit)))
+        return list(_cut_text(shard, rows, copy, disk_limit(os.path.getsize(path), limit)))
 
 
 def _cut_text(shard: Shard, rows: int, unpacked: str | None, limit: int) -> Iterator[Block]:
@@ -281,27 +281,27 @@ def _record_ends(shard: Shard, unpacked: str | None, limit: int) -> Iterator[lis
     state, offset, last = START, 0, shard.start
     with ExitStack() as stack:
         file = stack.enter_context(_open_bytes(shard.path))
-        keep = None if unpacked is None else stack.enter_context(_keeping(unpacked, shard.name))
+        write_copy = None if unpacked is None else stack.enter_context(_save_copy(unpacked, shard.name))
         while chunk := file.read(_CHUNK):
             if is_packed(shard.path) and offset + len(chunk) > limit:
                 raise too_large(shard.name, limit=limit)
-            if keep is not None:
-                keep(chunk)
+            if write_copy is not None:
+                write_copy(chunk)
             skipped = max(0, shard.start - offset)
             ends, state = scan(chunk[skipped:] if skipped else chunk, shard.separator, state)
-            found = (ends + (offset + skipped)).tolist()
+            chunk_ends = (ends + (offset + skipped)).tolist()
             offset += len(chunk)
-            last = found[-1] if found else last
-            yield found
+            last = chunk_ends[-1] if chunk_ends else last
+            yield chunk_ends
     if offset > last:
         yield [offset]
 
 
 @contextmanager
-def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
+def _save_copy(copy: str, name: str) -> Iterator[Callable[[bytes], None]]:
     """Write the unpacked content to a file that appears only when it is complete."""
     # The process number in the name prevents two runs from writing to the same file.
-    part = f"{place}.{os.getpid()}.part"
+    part = f"{copy}.{os.getpid()}.part"
 
     def write(chunk: bytes) -> None:
         try:
@@ -309,15 +309,15 @@ def _keeping(place: str, name: str) -> Iterator[Callable[[bytes], None]]:
             out.flush()
         except OSError as error:
             raise DataError(
-                f"{name} cannot be unpacked next to the output ({error.strerror or error}); make room, then continue "
-                "with resume=True.",
+                f"{name} cannot be unpacked next to the output ({error.strerror or error}); free some space, then "
+                "continue with resume=True.",
                 code="file-trouble",
             ) from None
 
     try:
         with open(part, "wb") as out:
             yield write
-        os.replace(part, place)
+        os.replace(part, copy)
     except BaseException:
         with suppress(OSError):
             os.unlink(part)
@@ -351,8 +351,8 @@ def read_block(block: Block) -> Rows:
             frame = polars.scan_parquet(shard.path).slice(block.start, block.stop - block.start).collect()
             return Rows(shard.columns, {column.name: column.to_list() for column in frame})
     with _reading(shard.name):
-        has_copy = block.unpacked is not None and os.path.exists(block.unpacked)
-        with open(str(block.unpacked), "rb") if has_copy else _open_bytes(shard.path) as file:
+        is_copied = block.unpacked is not None and os.path.exists(block.unpacked)
+        with open(str(block.unpacked), "rb") if is_copied else _open_bytes(shard.path) as file:
             file.seek(block.start)
             data = file.read(block.stop - block.start)
         if len(data) < block.stop - block.start:

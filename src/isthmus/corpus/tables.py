@@ -257,16 +257,16 @@ def _read_head(stream: io.StringIO, name: str, delimiter: str, usual: str, quote
     except csv.Error as error:
         if not any(map(_is_filled, rows)):
             raise _bad_quotes(reader.line_num, error) from None
-    place = next((i for i in range(find_header(rows), len(rows)) if _is_filled(rows[i])), None)
-    if place is None:
+    index = next((i for i in range(find_header(rows), len(rows)) if _is_filled(rows[i])), None)
+    if index is None:
         raise empty_table(name)
-    names, notes = unique_names(rows[place])
-    notes = [*note_titles(rows[:place]), *notes]
+    names, notes = unique_names(rows[index])
+    notes = [*note_titles(rows[:index]), *notes]
     if delimiter != usual:
         notes.insert(0, f"columns are separated by {_SEPARATOR_NAMES[delimiter]}.")
     if not quotes:
         notes.insert(0, "quotation marks do not pair, so they were read as part of the text.")
-    start, above = ends[place]
+    start, above = ends[index]
     stream.seek(start)
     return Head(tuple(names), delimiter, start, above + line, quotes, tuple(notes))
 

@@ -68,11 +68,11 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
                 "counts against the label.",
                 code="bad-word-labels",
             )
-        given = read.setdefault(word, {})
+        weight_of = read.setdefault(word, {})
         first_row.setdefault(word, row)
-        earlier = given.setdefault(label, weight)
+        earlier = weight_of.setdefault(label, weight)
         # A weight of 1 means that the word proves the class, which cannot hold for two classes.
-        full = [other for other, value in given.items() if value >= 1]
+        full = [other for other, value in weight_of.items() if value >= 1]
         if earlier != weight or len(full) > 1:
             two = f"{earlier:g} and {weight:g} for {label!r}" if earlier != weight else " and ".join(map(repr, full))
             raise DataError(
@@ -88,13 +88,13 @@ def read_words(path: str | Path, *, blanks: bool = False) -> dict[str, dict[str,
 def _column(columns: dict[str, list], names: tuple[str, ...], file: str, *, needed: bool = True) -> Any:
     """Return the cells of the column with one of some names; earlier names have priority."""
     known = {column.strip().casefold(): cells for column, cells in columns.items()}
-    found = next((known[name] for name in names if name in known), None)
-    if found is None and needed:
+    cells = next((known[name] for name in names if name in known), None)
+    if cells is None and needed:
         raise DataError(
             f"{file} has the columns {', '.join(columns)}; a column called {names[0]!r} is expected.",
             code="unknown-column",
         )
-    return found
+    return cells
 
 
 # -- Classes given by name
@@ -129,20 +129,20 @@ def read_class_table(path: str | Path) -> dict[str, str]:
     columns = read_table(path)
     names = _column(columns, _CLASS_NAMES, name)
     described = [_column(columns, (given,), name, needed=False) for given in _DESCRIPTION_NAMES]
-    found: dict[str, list[str]] = {}
+    words_of: dict[str, list[str]] = {}
     for row, cell in enumerate(names):
         label = cell_content(cell)
         words = [text for column in described if column is not None and (text := cell_content(column[row]))]
         if label:
-            found.setdefault(label, []).extend(words)
+            words_of.setdefault(label, []).extend(words)
         elif words:
             raise DataError(
                 f"Row {row + 1} of {name} describes a class and does not name it; fill in its class.", code="bad-rows"
             )
-    if not found:
+    if not words_of:
         raise DataError(f"{name} names no class; give at least one row.", code="empty-file")
     # Repeated words would count twice.
-    return {label: " ".join(dict.fromkeys(words)) for label, words in found.items()}
+    return {label: " ".join(dict.fromkeys(words)) for label, words in words_of.items()}
 
 
 # -- Vectors in a column: lists of numbers, or text such as "[0.1, -2]" or "0.1 -2"
@@ -177,12 +177,12 @@ def read_vectors(values: Sequence, column: str, name: str) -> np.ndarray:
     import numpy as np  # only this function needs it: words and classes are read without numpy
 
     rows: list[list[float]] = []
-    for place, value in enumerate(values, 1):
+    for number, value in enumerate(values, 1):
         row = _numbers(value)
         if row is None or (rows and len(row) != len(rows[0])):
             length = f" of {len(rows[0])} numbers, as the cells before it" if rows else ""
             raise DataError(
-                f"Row {place:,} of the column {column!r} of {name} holds no vector{length}; write each as [0.1, 0.2].",
+                f"Row {number:,} of the column {column!r} of {name} holds no vector{length}; write each as [0.1, 0.2].",
                 code="length-mismatch",
             )
         rows.append(row)

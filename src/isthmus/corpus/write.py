@@ -85,10 +85,10 @@ def remove_stale_parts(folder: Path) -> int:
     names: list[str] = []
     with suppress(OSError):
         names = os.listdir(folder)
-    for found in filter(None, map(_PART.fullmatch, names)):
-        if found["host"] == this_host() and not is_running(int(found["pid"])):
+    for match in filter(None, map(_PART.fullmatch, names)):
+        if match["host"] == this_host() and not is_running(int(match["pid"])):
             with suppress(OSError):
-                os.unlink(folder / found.string)
+                os.unlink(folder / match.string)
                 removed += 1
     return removed
 
@@ -256,10 +256,10 @@ def with_columns(table: Mapping[str, list], added: Mapping[str, list], only: Seq
     joined: dict[str, list] = {}
     for name, values in table.items():
         # The user's column remains in the output under another name.
-        kept = f"{name}_input" if name in added else name
-        while kept != name and (kept in table or kept in added):
-            kept += "_"
-        joined[kept] = values
+        new_name = f"{name}_input" if name in added else name
+        while new_name != name and (new_name in table or new_name in added):
+            new_name += "_"
+        joined[new_name] = values
     return joined | added
 
 
@@ -341,7 +341,7 @@ def check_output(path: str | Path, *, force: bool = False, table: bool = True) -
         raise DataError(f"{str(path)!r} exists; give another name, or force=True to replace it.", code="output-exists")
     folder = path.resolve().parent
     if not folder.is_dir():
-        raise _unwritable(path, f"there is no folder {str(path.parent)!r}; make it first")
+        raise _unwritable(path, f"folder {str(path.parent)!r} does not exist; create it first")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise _unwritable(path, f"you may not write into {str(path.parent)!r}; choose another folder")
 
@@ -569,19 +569,19 @@ def _save_parquet(out: IO[bytes], columns: Mapping[str, list], name: str) -> Non
     out.write(buffer.getbuffer())
 
 
-def join_parquet(parts: Sequence[str | os.PathLike], place: str | os.PathLike) -> None:
+def join_parquet(parts: Sequence[str | os.PathLike], path: str | os.PathLike) -> None:
     """Join parquet files to one file with regular row groups.
 
     Parameters
     ----------
     parts : sequence of path-like
         Files in order.
-    place : path-like
+    path : path-like
         Destination.
     """
-    polars = import_optional("polars", f"Writing {Path(place).name}")
+    polars = import_optional("polars", f"Writing {Path(path).name}")
     frames = [polars.scan_parquet(part) for part in parts]
-    polars.concat(frames, how="vertical_relaxed").sink_parquet(place, row_group_size=_ROW_GROUP, maintain_order=True)
+    polars.concat(frames, how="vertical_relaxed").sink_parquet(path, row_group_size=_ROW_GROUP, maintain_order=True)
 
 
 def _parquet_column(polars, values: list):
