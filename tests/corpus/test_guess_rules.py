@@ -97,7 +97,9 @@ TITLES = ["good news", "bad news", "no news today"]
         ({"a": ["股票市场上涨", "足球比赛"]}, ["a"]),
         ({"a": ["2026-01-02 10:00", "https://a.b/c-d"]}, []),
         ({"text": [1, 2], "b": TITLES}, ["b"]),
-        ({"text": ["12", "1,5"]}, []),
+        ({"text": ["12", "1,5"]}, ["text"]),
+        ({"text": [12, 1.5]}, []),
+        ({"document": ["12", "1,5"]}, []),
         ({"text": ["", None]}, ["text"]),  # empty, but so named
         ({"id": ["1", "2"], "truth": ["places", "people"]}, []),
         ({"id": ["1", "2"] * 9, "area": ["opening hours", "friendly staff"] * 9}, []),  # values that repeat are labels

@@ -51,22 +51,19 @@ def decode(data: bytes, name: str) -> tuple[str, str, list[str]]:
     DataError
         No encoding fits, or the bytes contain NUL.
     """
-    for mark, encoding in _BOMS:
-        if data.startswith(mark):
-            try:
-                text = data.decode(encoding)
-            except UnicodeDecodeError as error:
-                raise _broken(
-                    data, name, error, f"it begins with the mark of {encoding}, but some bytes are damaged"
-                ) from None
-            _refuse_nul(name, text.find("\0"))
-            return text, encoding, []
-    # UTF-8 accepts NUL, but files with NUL are binary or UTF-16 without a mark.
-    _refuse_nul(name, data.find(b"\0"))
+    encoding = next((encoding for mark, encoding in _BOMS if data.startswith(mark)), "utf-8")
     try:
-        return data.decode("utf-8"), "utf-8", []
+        text = data.decode(encoding)
     except UnicodeDecodeError as error:
+        if encoding != "utf-8":
+            why = f"it begins with the mark of {encoding}, but some bytes are damaged"
+            raise _broken(data, name, error, why) from None
         first = error
+        _refuse_nul(name, data.find(b"\0"))
+    else:
+        # UTF-8 accepts NUL, but files with NUL are binary or UTF-16 without a mark.
+        _refuse_nul(name, text.find("\0"))
+        return text, encoding, []
     if _mostly_utf8(data):
         raise _broken(data, name, first, "most of it is UTF-8, but some bytes are damaged")
     # GB18030 before Windows-1252, which accepts almost any bytes.

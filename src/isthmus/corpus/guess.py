@@ -144,8 +144,9 @@ def guess_texts(columns: Mapping[str, list], taken: Sequence[str | None] = ()) -
         filled = list(islice((cell for cell in columns[key] if cell is not None and cell != ""), LOOKED_AT))
         # A few very long cells must not decide.
         seen = [cell[:_BEGINNING] for cell in filled if isinstance(cell, str) and not _is_number(cell)]
-        # Numbers are no text, and an empty column may be the text by its name.
-        if key in labels or (filled and not seen):
+        # Numbers are no text, unless a text file calls them so. An empty column may be the text by its name.
+        named_text = key.casefold().strip() == "text" and str in map(type, filled)
+        if key in labels or (filled and not seen and not named_text):
             continue
         lengths[key] = sum(map(len, seen)) / max(1, min(len(columns[key]), LOOKED_AT))
         words = sum(len(_PROSE.findall(cell)) for cell in seen)

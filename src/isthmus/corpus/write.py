@@ -363,8 +363,28 @@ def check_table(path: str | Path, columns: Mapping[str, list], *, added: int = 0
     DataError
         The table is too large for the format.
     """
-    if str(path) != "-" and output_kind(path) == "xlsx":
-        _check_xlsx(Path(path).name, columns, added)
+    if str(path) == "-" or output_kind(path) != "xlsx":
+        return
+    rows, width = len(next(iter(columns.values()), [])), len(columns) + added
+    # Most cells are certainly short enough. Spreadsheets count characters beyond U+FFFF twice.
+    lengths = [
+        len((as_cell_text(value) or "").encode("utf-16-le", "replace")) // 2
+        for value in chain(columns, *columns.values())
+        if not (isinstance(value, str) and 2 * len(value) < _XLSX_CELL) and not isinstance(value, (bool, float))
+    ]
+    longest = max(lengths, default=0)
+    too_much = {
+        f"{rows:,} rows": rows >= _XLSX_ROWS,
+        f"{width:,} columns": width > _XLSX_COLUMNS,
+        f"a cell of {longest:,} characters": longest > _XLSX_CELL,
+    }
+    if any(too_much.values()):
+        what = next(what for what, exceeds in too_much.items() if exceeds)
+        raise DataError(
+            f"{Path(path).name!r} cannot hold {what} (xlsx ends at {_XLSX_ROWS:,} rows, {_XLSX_COLUMNS:,} columns and "
+            f"{_XLSX_CELL:,} characters a cell); write .csv, .jsonl or .parquet instead.",
+            code="output-unwritable",
+        )
 
 
 @contextmanager
@@ -602,35 +622,9 @@ def _parquet_column(polars, values: list):
 
 def _save_xlsx(out: IO[bytes], columns: Mapping[str, list], name: str, layout: Layout) -> None:
     xlsxwriter = import_optional("xlsxwriter", f"Writing {name}")
-    _check_xlsx(name, columns)
+    check_table(name, columns)
     columns = {whole_text(str(key)): values for key, values in columns.items()}
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True, "constant_memory": False}) as book:
         write_sheets(book, columns, layout)
     out.write(buffer.getbuffer())
-
-
-def _check_xlsx(name: str, columns: Mapping[str, list], added: int = 0) -> None:
-    rows, width = len(next(iter(columns.values()), [])), len(columns) + added
-    what = ""
-    if rows >= _XLSX_ROWS:
-        what = f"{rows:,} rows"
-    elif width > _XLSX_COLUMNS:
-        what = f"{width:,} columns"
-    else:
-        # Spreadsheets count characters beyond U+FFFF twice.
-        texts = (as_cell_text(value) or "" for value in chain(columns, *columns.values()) if not _is_short(value))
-        longest = max((len(text.encode("utf-16-le", "replace")) // 2 for text in texts), default=0)
-        if longest > _XLSX_CELL:
-            what = f"a cell of {longest:,} characters"
-    if what:
-        raise DataError(
-            f"{name!r} cannot hold {what} (xlsx ends at {_XLSX_ROWS:,} rows, {_XLSX_COLUMNS:,} columns and "
-            f"{_XLSX_CELL:,} characters a cell); write .csv, .jsonl or .parquet instead.",
-            code="output-unwritable",
-        )
-
-
-def _is_short(value: Any) -> bool:
-    """Return whether a cell certainly fits; most cells do, which saves their conversion."""
-    return value is None or isinstance(value, (bool, float)) or (isinstance(value, str) and 2 * len(value) < _XLSX_CELL)
