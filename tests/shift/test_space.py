@@ -50,6 +50,7 @@ def test_directions_are_those_of_the_documents_drawn(monkeypatch):
     sizes = dict(zip(found.names.tolist(), np.abs(found.components).max(axis=0), strict=True))
     assert sizes.pop("zebra") == pytest.approx(0, abs=1e-9)
     assert min(sizes.values()) > 0.05
+    monkeypatch.undo()
     assert space.joint_space(["staff"], ["staff"]) is None
 
 

@@ -16,7 +16,7 @@ from isthmus._validation import check_texts, read_source_labels
 from isthmus.features.languages import guess_languages, language_name, resolve_language
 from isthmus.features.weights import weigh_tfidf
 from isthmus.shift import bridges, findings
-from isthmus.shift.doubt import LabelDoubt, doubt_labels
+from isthmus.shift.doubt import doubt_labels
 from isthmus.shift.duplicates import near_duplicates
 from isthmus.shift.findings import two_languages
 from isthmus.shift.groups import group_facts
@@ -191,23 +191,21 @@ def _judge_labels(counts: JointCounts, rows, codes, classes, random_state) -> tu
         "pivots": pivots,
         "class_shifted_words": moved,
         "new_groups": [g.to_dict() for g in novelty.groups],
-        "doubtful_labels": [] if doubt is None else _doubtful_rows(doubt, rows, codes, classes, names),
+        "doubtful_labels": []
+        if doubt is None
+        else [
+            {
+                "document": rows[row],
+                "label": str(classes[codes[row]]),
+                "suggested": str(classes[suggested]),
+                "support": round(float(doubt.support[row]), 4),
+                # The words that support the label, and those that support the suggested class.
+                **{side: ", ".join(map(str, names[columns])) for side, columns in evidence.items()},
+            }
+            for row, suggested, evidence in zip(doubt.rows, doubt.suggested, doubt.evidence, strict=True)
+        ],
     }
     return found, tables
-
-
-def _doubtful_rows(doubt: LabelDoubt, rows, codes, classes, names) -> list[dict]:
-    """Return the labels that are probably wrong, with the words that support the label and the suggested class."""
-    return [
-        {
-            "document": rows[row],
-            "label": str(classes[codes[row]]),
-            "suggested": str(classes[suggested]),
-            "support": round(float(doubt.support[row]), 4),
-            **{side: ", ".join(map(str, names[columns])) for side, columns in evidence.items()},
-        }
-        for row, suggested, evidence in zip(doubt.rows, doubt.suggested, doubt.evidence, strict=True)
-    ]
 
 
 def _novelty(source, labels, target, names, random_state) -> tuple[Novelty, dict[str, float] | None]:
@@ -241,16 +239,11 @@ def _verdict(level: int, rows: list[dict], languages: list[dict[str, float]]) ->
             shared = row["values"]["shared_types"]
             reasons.append("next to no shared words" if shared else "no shared words")
         elif row["topic"] == "what carries over":
-            reasons.append(_why_nothing_carries(row["values"]))
+            carries = {True: _NOT_IN_TARGET, False: _NOT_IN_SOURCE}
+            reasons.append(carries.get(row["values"].get("separable"), _NO_CLASSES))
     if reasons == [_NO_CLASSES]:
         caveat = ""  # this reason is exact even with few documents
     if len(reasons) > 1 and "shared words" in " ".join(reasons):
         # Missing words already imply that the words of the classes are missing.
         reasons = [reason for reason in reasons if reason != _NOT_IN_TARGET]
     return f"{_VERDICTS[3]}: {', '.join(reasons)}." + caveat
-
-
-def _why_nothing_carries(values: dict[str, Any]) -> str:
-    if "separable" not in values:
-        return _NO_CLASSES
-    return _NOT_IN_TARGET if values["separable"] else _NOT_IN_SOURCE

@@ -111,7 +111,10 @@ def language_finding(source: dict[str, float], target: dict[str, float], known: 
     dict
     """
     values = {"source": source, "target": target}
-    shown = [_mixture(shares) for shares in (source, target)]
+    shown = [
+        ", ".join([f"{language_name(name)} {percent(share)}" for name, share in shares.items() if share >= 0.01][:4])
+        for shares in (source, target)
+    ]
     if not source or not target:
         side = "source" if not source else "target"
         return finding(3, "languages", f"The {side} holds no letters.", "Check the text column.", **values)
@@ -131,11 +134,6 @@ def language_finding(source: dict[str, float], target: dict[str, float], known: 
     else:
         severity, advice = 0, "One language on both sides." if told else "The words do not reveal the language."
     return finding(severity, "languages", sentence, advice, **values)
-
-
-def _mixture(shares: dict[str, float]) -> str:
-    parts = [f"{language_name(name)} {percent(share)}" for name, share in shares.items() if share >= 0.01][:4]
-    return ", ".join(parts)
 
 
 def vocabulary_finding(overlap: dict[str, float], halves: float) -> dict:

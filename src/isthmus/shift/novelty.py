@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 
 from isthmus._math.content import content_order
 from isthmus._math.fitted import fitted
-from isthmus._math.rows import group_sums, unit_rows
+from isthmus._math.rows import group_means, group_sums, unit_rows
 from isthmus._math.samples import wilson_ends
 from isthmus.shift.groups import quiet_kmeans
 
@@ -202,7 +202,7 @@ def fit_centres(
     Fit or None
         None if an extra centre has fewer than three documents.
     """
-    means = class_means(source, codes)
+    means = group_means(source, codes, codes.max() + 1)
     known, extra = len(means), len(starts)
     anchors = unit_rows(means - means.mean(axis=0))
     centre = target.mean(axis=0)
@@ -235,21 +235,6 @@ def _cosines(rows: np.ndarray, squares: np.ndarray, centre: np.ndarray, directio
     products = rows @ np.vstack([directions, centre]).T
     lengths = np.sqrt(np.maximum(squares - 2 * products[:, -1] + centre @ centre, 0.0))
     return (products[:, :-1] - directions @ centre) / np.maximum(lengths, 1e-12)[:, None]
-
-
-def class_means(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return the mean of the rows of each class.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_rows, n_dimensions)
-    codes : ndarray of int, shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of shape (n_classes, n_dimensions)
-    """
-    return group_sums(rows, codes, codes.max() + 1) / np.bincount(codes)[:, None]
 
 
 def corrected_cosine(
@@ -375,7 +360,7 @@ def group_facts(pair: Pair, left_out: LeftOut, gain: float, fit: Fit) -> dict[st
     dict
     """
     n_classes, inside = len(pair.classes), fit.last_group
-    source_centre = class_means(pair.source, pair.codes).mean(axis=0)
+    source_centre = group_means(pair.source, pair.codes, n_classes).mean(axis=0)
     nearest = [
         corrected_cosine(pair.target[inside], pair.source[pair.codes == code], fit.target_mean, source_centre)
         for code in range(n_classes)
@@ -510,7 +495,7 @@ def _gap(values: np.ndarray, inside: np.ndarray) -> float:
 
 def _matched(source: np.ndarray, codes: np.ndarray, target: np.ndarray, fit: Fit) -> float:
     """Return the mean similarity of each class's target documents to the class; 0 for a class with fewer than three."""
-    centre = class_means(source, codes).mean(axis=0)
+    centre = group_means(source, codes, codes.max() + 1).mean(axis=0)
     likeness = np.zeros(codes.max() + 1)
     for code in np.flatnonzero(np.bincount(fit.assigned, minlength=len(likeness))[: len(likeness)] >= 3):
         group = target[fit.assigned == code]

@@ -62,8 +62,6 @@ def joint_space(
     JointSpace or None
         None if no word is left.
     """
-    from sklearn.utils.extmath import randomized_svd
-
     vectorizer = TextVectorizer(stem=False, language=language)
     try:
         counts = sp.csr_matrix(vectorizer.fit_transform([*source_texts, *target_texts]))
@@ -73,10 +71,9 @@ def joint_space(
     rows = _weigh(counts, idf)
     n_source = len(source_texts)
     chosen = np.concatenate([spread(n_source, _FITTED), n_source + spread(len(target_texts), _FITTED)])
-    size = min(_DIRECTIONS, min(len(chosen), rows.shape[1]) - 1)
-    if size < 1:
+    components = _directions(rows[chosen])
+    if not len(components):
         return None
-    _, _, components = randomized_svd(rows[chosen], size, n_iter=2, random_state=0)
     names = vectorizer.get_feature_names_out()
     return JointSpace(vectorizer, counts, n_source, names, idf, components, _place(rows, components))
 
@@ -93,13 +90,16 @@ def latent_rows(rows: sp.csr_matrix) -> np.ndarray | None:
     ndarray of shape (n_documents, n_directions) or None
         Unit rows; None if there are too few documents or words.
     """
+    components = _directions(rows)
+    return _place(rows, components) if len(components) > 1 else None
+
+
+def _directions(rows: sp.csr_matrix) -> np.ndarray:
+    """Return the main directions of weighted documents; none if there are too few documents or words."""
     from sklearn.utils.extmath import randomized_svd
 
     size = min(_DIRECTIONS, min(rows.shape) - 1)
-    if size < 2:
-        return None
-    _, _, components = randomized_svd(rows, size, n_iter=2, random_state=0)
-    return _place(rows, components)
+    return randomized_svd(rows, size, n_iter=2, random_state=0)[2] if size > 0 else np.zeros((0, rows.shape[1]))
 
 
 def _weigh(counts: sp.csr_matrix, idf: np.ndarray) -> sp.csr_matrix:
