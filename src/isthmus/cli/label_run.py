@@ -782,12 +782,12 @@ def describe_outcome(
     classes = list_classes([replace(row, name=shorten(row.name)) for row in by_size], before)
     if summary.get("without_text"):
         classes.append(f"without text {summary['without_text']:,}")
+    accuracy = f"{'measured' if found.right.checked else 'expected'} accuracy: {found.right}"
     return [
         found.headline,
-        *fit_lines(lines, MOST_LINES - 6, _where_all_stands(summary)),
+        *fit_lines(lines, MOST_LINES - 5, _where_all_stands(summary)),
         f"labels: {'; '.join(fit_lines(classes, SHOWN, 'in the table'))}",
-        f"{'measured' if found.right.checked else 'expected'} accuracy: {found.right}",
-        f"method: {summary['method']} ({summary['why']})",
+        f"{accuracy}; method: {summary['method']} ({summary['why']})",
     ]
 
 
