@@ -155,14 +155,14 @@ def better_source_only(decision: Decision) -> str | None:
         if chosen or rival.name not in SOURCE_ONLY or len(rival.model.classes_) != len(decision.classes):
             continue
         carried = carried_over(scorer, SOURCE_ONLY[rival.name])
-        # The vote may be wrong about the proportions, so the labels of the method itself must not show a shift.
-        moved = [shares_moved(scorer.source_labels, given.astype(str)) for given in (rival.labels, decision.labels)]
-        confident = carried is not None and carried[0] >= GUARD["carried"] and moved[0] < LABEL_SHIFT["follow"]
-        if not confident or carried[1] < expected + GUARD["promises_more"]:
+        if carried is None or carried[0] < GUARD["carried"] or carried[1] < expected + GUARD["promises_more"]:
             continue
-        # The vote shows a shift, or was adapted from the same vectors: it must also be less supported in the target.
-        own = decision.candidates.estimate(rival.labels, rival.probabilities).for_calibration
-        if (rival.name == YARDSTICK and moved[1] < LABEL_SHIFT["follow"]) or (own is not None and own >= expected):
+        own, given = (shares_moved(scorer.source_labels, said.astype(str)) for said in (rival.labels, decision.labels))
+        supported = decision.candidates.estimate(rival.labels, rival.probabilities).for_calibration
+        # A vote that shows a shift may be wrong about it, and a vote on the same vectors was adapted. The labels of the
+        # method must then show no shift, and the target must support them as well as those of the vote.
+        trusted = own < LABEL_SHIFT["follow"] and supported is not None and supported >= expected
+        if trusted or (rival.name == YARDSTICK and given < LABEL_SHIFT["follow"]):
             promises[rival.name] = carried[1]
     return max(promises, key=lambda name: promises[name]) if promises else None
 
