@@ -1,5 +1,6 @@
 """How the constants of the accuracy estimate are set: draws, fits with known answers, and the recorded figures."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -137,3 +138,27 @@ def test_the_table_holds_every_constant_and_every_kind():
     assert len(named) == sum(len(ACCURACY[part]) for part in ("vote", "few", "single", "spread"))
     errors = {row["name"]: row["value"] for row in table if row["part"] == "error"}
     assert errors["left out, vote, plain"] < 0.06
+
+
+@pytest.mark.parametrize("known", ["all", "some", "none"])
+def test_pairs_with_vectors_of_encoders_are_measured_where_every_text_has_one(monkeypatch, tmp_path, capsys, known):
+    sides = [
+        [(f"{name} {name}{i % 9} {side} {i}", name) for name in ("price", "staff") for i in range(40)] for side in "st"
+    ]
+    monkeypatch.setattr(trust_tune, "PAIRS", {"ng4": ("newsgroups", lambda folder: sides)})
+    monkeypatch.setattr(trust_tune, "task_names", lambda: ["ng4/plain"])
+    rows = [row for side in sides for row in side][: None if known == "all" else 50]
+    keys = [hashlib.sha1(text.encode()).hexdigest().encode() for text, _ in rows]
+    noise = np.random.default_rng(0).normal(scale=0.2, size=(len(rows), 4))
+    vectors = noise + np.array([[label == "price", label == "staff", 0, 0] for _, label in rows])
+    (tmp_path / "tiny").mkdir()
+    np.savez(tmp_path / "tiny" / "0.npz", keys=np.array(keys), vectors=vectors.astype(np.float16))
+    monkeypatch.setenv(trust_tune.VECTORS, "" if known == "none" else str(tmp_path))
+    found = list(trust_tune.measure_encoders(Path()))
+    said = capsys.readouterr().err
+    assert [(row["task"], row["method"]) for row in found] == ([("ng4/plain@tiny", "auto")] if known == "all" else [])
+    if known == "all":
+        assert found[0]["accuracy"] > 0.9
+        assert trust_tune.group_of(found[0]) == "newsgroups"
+    else:
+        assert ("ng4/plain" if known == "some" else trust_tune.VECTORS) in said

@@ -11,6 +11,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+import os
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -35,6 +37,7 @@ from isthmus.choose.trust import (
     trust_features,
 )
 from isthmus.choose.voting import VotingRule
+from isthmus.features.embeddings import VectorTable
 from isthmus.methods import METHODS
 from isthmus_bench.engine.suite import TaskData
 from isthmus_bench.tasks import (
@@ -53,6 +56,7 @@ from isthmus_bench.tasks import (
 )
 
 SIZE, LENGTH = 500, 1_500  # documents of a side, characters of a document
+VECTORS = "ISTHMUS_VECTORS"  # environment variable; see :func:`measure_encoders`
 FILES = (NEWSGROUPS_FILE, REUTERS_FILE, AMAZON_FILE, RCV1_FILE, *dict.fromkeys(CHINESE_FILES.values()))
 # name of the constants -> (the figures they weigh, how strongly the weights are drawn to zero)
 PARTS = {"VOTE": (ACCURACY["vote"], 10.0), "FEW": (ACCURACY["few"], 1.0), "SINGLE": (ACCURACY["single"], 20.0)}
@@ -294,7 +298,7 @@ def measure_methods(name: str, scorer: LabelScorer, fitted: Iterable[FittedCandi
 
 
 def measure_all(folder: Path) -> Iterator[dict]:
-    """All pairs, fitted anew: about half a minute each."""
+    """All pairs, fitted anew: about half a minute each; then those with vectors of encoders, if there are any."""
     names = task_names()
     for step, name in enumerate(names):
         progress(f"pair {name}", step, len(names))
@@ -304,6 +308,45 @@ def measure_all(folder: Path) -> Iterator[dict]:
         candidates = try_methods(texts, random_state=0)
         named = [fit_candidate(method, METHODS[method].build_with(random_state=0), texts) for method in NAMED]
         yield from measure(name, candidates, data.target_labels, named)
+    yield from measure_encoders(folder)
+
+
+def measure_encoders(folder: Path) -> Iterator[dict]:
+    """The votes on pairs with stored vectors of encoders, whose texts all have a vector.
+
+    The environment variable ``ISTHMUS_VECTORS`` names a folder with one folder per encoder, of ``.npz`` files with
+    ``keys`` (the SHA-1 of each text) and ``vectors``. Rows of methods are left out: without the views of vectors they
+    would repeat those of :func:`measure_all`.
+    """
+    place = os.environ.get(VECTORS)
+    if not place:
+        print(f"No pairs with vectors of encoders: set {VECTORS} to a folder of vectors.", file=sys.stderr)
+        return
+    for encoder in sorted(path for path in Path(place).iterdir() if path.is_dir()):
+        stored = read_vectors(encoder)
+        for name in task_names():
+            data = draw_task(name, folder)
+            texts = [*data.source_texts, *data.target_texts]
+            keys = [hashlib.sha1(text.encode()).hexdigest().encode() for text in texts]
+            if not all(key in stored for key in keys):
+                print(f"{encoder.name}: not every text of {name} has a vector.", file=sys.stderr)
+                continue
+            table = VectorTable.of(texts, np.array([stored[key] for key in keys], dtype=np.float32))
+            labels = np.array(data.source_labels, dtype=object)
+            candidates = try_methods(
+                TransferTexts.of(data.source_texts, labels, data.target_texts), random_state=0, embed=table
+            )
+            rows = measure(f"{name}@{encoder.name}", candidates, data.target_labels)
+            yield from (row for row in rows if row["method"] == "auto")
+
+
+def read_vectors(folder: Path) -> dict[bytes, np.ndarray]:
+    """Stored vectors of an encoder, by the SHA-1 of their texts."""
+    found: dict[bytes, np.ndarray] = {}
+    for path in sorted(folder.glob("*.npz")):
+        with np.load(path) as file:
+            found.update(zip(file["keys"].astype("S40").tolist(), file["vectors"], strict=True))
+    return found
 
 
 def read_rows(path: Path) -> list[dict]:
