@@ -12,7 +12,7 @@ import isthmus
 from isthmus.choose.candidates import SOURCE_ONLY, Candidates, FittedCandidate, candidates_for
 from isthmus.choose.choice import decide
 from isthmus.choose.evidence import Evidence, LabelScorer, WordView
-from isthmus.choose.trust import carried_over
+from isthmus.choose.trust import carried_over, trust_features
 from isthmus.choose.voting import VotingRule
 from isthmus.features.embeddings import FunctionEmbedder, StaticEmbedder
 
@@ -83,6 +83,19 @@ def test_a_far_worse_representation_loses_its_vote():
     assert list(rule.weights(found, behind={"logistic": rule.far + 1.0})) == ["vectors"]
     lost = rule.score(found["logistic"]) - rule.score(found["logistic"], behind=rule.far + 0.5)
     assert lost == pytest.approx(rule.representation / 2)
+
+
+def test_the_expected_accuracy_reads_the_representation_that_separates_the_classes():
+    near, far = evidence(80, vectors=85), evidence(80, vectors=95)
+    assert near.strongest(VotingRule().far) is near
+    assert far.strongest(VotingRule().far) is far.others["vectors"]
+    source, labels, vectors = collection(150, 0, told=0.4)
+    target, truth, there = collection(150, 1, told=0.4)
+    views = {"vectors": isthmus.choose.views.View(vectors, there)}
+    with_vectors, words = (LabelScorer(source, labels, target, views=given) for given in (views, None))
+    found = {scorer: trust_features(scorer, truth, 0.9, scorer.score(truth)) for scorer in (with_vectors, words)}
+    assert found[with_vectors]["source"] > 0.95 > found[words]["source"] + 0.1
+    assert found[with_vectors]["repeated"] > 0.95 > found[words]["repeated"] + 0.1
 
 
 @pytest.fixture(scope="module")

@@ -98,6 +98,21 @@ class Evidence:
             return 0.0
         return float(clipped_logit(np.trace(self.tables[1]) / max(1, self.tables[1].sum())))
 
+    def strongest(self, far: float) -> Evidence:
+        """Return the evidence by vectors if they separate the source's classes far better than words, else by words.
+
+        Parameters
+        ----------
+        far : float
+            Log-odds; smallest advantage of the vectors.
+
+        Returns
+        -------
+        Evidence
+        """
+        vectors = self.others.get("vectors")
+        return self if vectors is None or vectors.source_log_odds <= self.source_log_odds + far else vectors
+
     @property
     def views(self) -> list[Evidence]:
         """Evidence in every view: words (at equal length), and vectors if available."""

@@ -23,6 +23,7 @@ from isthmus.wording import interval
 ACCURACY = fitted("expected_accuracy")
 BUDGET = fitted("budget")
 LABEL_SHIFT = fitted("label_shift")
+SELECTION = fitted("selection")
 
 AS_THEY_ARE = ("excess", "moved")  # features that enter without a logit
 
@@ -106,8 +107,9 @@ def trust_features(
     easier to learn than the source's). As a distance: ``moved`` (between the class proportions of the source and of the
     labels).
 
-    Agreement and proportions cover documents outside new groups, which the estimate describes: methods disagree about
-    documents that belong to no class, which is no evidence about other documents.
+    ``repeated`` and ``source`` are measured with words, or with vectors if these separate the source's classes far
+    better. Agreement and proportions cover documents outside new groups, which the estimate describes: methods disagree
+    about documents that belong to no class, which is no evidence about other documents.
 
     Parameters
     ----------
@@ -133,13 +135,14 @@ def trust_features(
     given = np.asarray(labels).astype(str)[scorer.target][outside]
     plain = [said[outside] for said in scorer.plain_labels]
     rivals = [np.asarray(other).astype(str)[scorer.target][outside] for other in others] or plain
-    source = evidence.tables[1]
+    strongest = evidence.strongest(SELECTION["far"])
+    source = strongest.tables[1]
     views = evidence.views
     if not others:  # without other methods, the space of the pair is one more view
         in_space = scorer.space.tables(np.asarray(labels).astype(str)[scorer.target])
         views = [*views, Evidence.from_tables(*in_space)]
     return {
-        "repeated": evidence.cv_accuracy,
+        "repeated": strongest.cv_accuracy,
         "agreement": float(np.mean([np.mean(rival == given) for rival in rivals])),
         "confidence": float(confidence),
         "source": float(np.trace(source) / max(1, source.sum())),
