@@ -61,7 +61,7 @@ def _add_run(ws: Workspace, made: dict[str, str], number: int, ids: list[str], r
         connection.execute(
             RUNS.insert().values(
                 id=run, project_id=made["project"], number=number, kind="label", name=f"Run {number}", state="done",
-                target_id=made["target"], parameters={}, record={"collections": [], "words": {}, "class_names": {}},
+                target_id=made["target"], parameters={}, record={"collections": [], "words": {}},
                 summary={"documents": n, "classes": CLASSES}, created_by=made["by"], created_at=utc_now(),
             )
         )  # fmt: skip
@@ -100,8 +100,8 @@ def queries(ws: Workspace, made: dict[str, str]) -> dict[str, Callable[[], objec
         "documents, first page": lambda: ws.documents.page(target),
         "documents, page in the middle": lambda: ws.documents.page(target, after=half),
         "document": lambda: ws.documents.get(document),
-        "search, common word": lambda: ws.documents.search(project, "bababababa"),
-        "search, two words": lambda: ws.documents.search(project, "bababababa babababake"),
+        "search, common word": lambda: ws.runs.predictions(run, search="bababababa"),
+        "search, two words": lambda: ws.runs.predictions(run, search="bababababa babababake"),
         "predictions, first page": lambda: ws.runs.predictions(run),
         "predictions, page in the middle": lambda: ws.runs.predictions(run, after=half),
         "predictions of a class": lambda: ws.runs.predictions(run, label="price", after=half),

@@ -91,14 +91,15 @@ def test_the_latest_run_suggests_words(done):
 
 
 def test_documents_are_searched_by_all_words_of_a_query(done):
-    count, page = done.documents.search(done.project.id, "impolite staffs", limit=3)
-    assert (count, len(page)) == (4, 3)
-    rest = done.documents.search(done.project.id, "impolite staffs", after=page[-1].position)[1]
-    assert len(rest) == 1
-    assert done.documents.search(done.project.id, "impolite engine") == (0, [])
-    assert done.documents.search(done.project.id, "%_'\"") == (0, [])
-    assert done.documents.search(done.project.id, "") == (0, []), "no word is not every document"
-    assert done.documents.search(done.project.id, "staff" + " " * 195 + "engine")[0] == 8, "200 characters are read"
+    def found(query, **page):
+        return done.runs.predictions(done.run.id, search=query, **page)
+
+    first = found("impolite staffs", limit=3)
+    assert len(first) == 3
+    assert len(found("impolite staffs", after=first[-1].position)) == 1
+    for nothing in ("impolite engine", "%_'\"", ""):
+        assert found(nothing) == [], "no word is not every document"
+    assert len(found("staff" + " " * 195 + "engine")) == 8, "200 characters are read"
 
 
 # Groups
@@ -112,7 +113,6 @@ def grouped(done):
         {"group": "new: car", "words": "car", "documents": 2},
     ]
     run = done.run.id
-    (done.folder / "cache" / f"{run}.npz").unlink()
     with done._context.db.writing() as connection:
         connection.execute(
             RUN_TABLES.update().where(RUN_TABLES.c.run_id == run, RUN_TABLES.c.name == "novel").values(content=novel)
@@ -154,7 +154,7 @@ def test_what_several_filters_leave_is_what_each_of_them_leaves(grouped):
 
 def test_groups_are_renamed_merged_and_made_a_class(grouped):
     run, by = grouped.run.id, grouped.by
-    grouped.groups.rename(run, "new: tyres", "tyres", by=by)
+    grouped.groups.merge(run, ["new: tyres"], "tyres", by=by)
     assert [row["name"] for row in grouped.groups.list(run)] == ["tyres", "new: car"]
     grouped.groups.merge(run, ["tyres", "new: car"], "parts", by=by)
     (merged,) = grouped.groups.list(run)
@@ -215,45 +215,6 @@ def test_a_group_that_got_a_class_promises_the_same_as_in_python(grouped):
     grouped.answers.undo(by=by)
     assert grouped.runs.prediction(run, group[0].document).state == "leased", "what was taken back is read again"
     assert grouped.check() == []
-
-
-def test_classes_are_renamed_from_the_next_run_on(done):
-    project, by = done.project.id, done.by
-    document = done.runs.predictions(done.run.id, label="price", limit=1)[0].document
-    done.answers.give(document, "price", by=by)
-    done.groups.rename_class(project, "price", "money", by=by)
-    taught = done.runs.teach(done.run.id, by=by)
-    work(done, until_idle=True)
-    # The answer was given under the old name, and is meant for the class as it is called now.
-    assert done.runs.get(taught.id).summary["classes"] == ["money", "product", "staff"]
-    assert done.runs.prediction(taught.id, document).label == "money"
-    assert done.compare.of(done.run.id, taught.id)["answers"] == {"documents": 1, "before": 1, "after": 1}
-    for kind in ("labels", "codebook"):
-        export = done.exports.make(project, kind, by=by, run=taught.id, ending=".jsonl")
-        assert '"price"' not in done.exports.path(export.id).read_text("utf-8"), kind
-    done.groups.rename_class(project, "money", "cash", by=by)
-    twice = done.runs.teach(taught.id, by=by)
-    assert twice.record["class_names"] == {"price": "cash", "money": "cash"}, "both names lead to the latest"
-    done.jobs.cancel(done.runs.job(twice.id).id, by=by)
-    done.groups.undo_name(done.groups.class_names(project)[1]["id"], by=by)
-    done.groups.undo_name(done.groups.class_names(project)[0]["id"], by=by)
-    again = done.runs.teach(done.run.id, by=by)
-    work(done, until_idle=True)
-    assert done.runs.get(again.id).summary["classes"] == ["price", "product", "staff"]
-    with pytest.raises(DataError, match="no class of that name"):
-        done.groups.rename_class(project, "nothing", "money", by=by)
-
-
-def test_words_mean_the_class_as_it_is_called_now(done):
-    """A class that words alone name: the methods underneath have never heard of it."""
-    project, by = done.project.id, done.by
-    done.words.assign(project, "tyres", "wheels", by=by)
-    done.runs.teach(done.run.id, by=by)
-    work(done, until_idle=True)
-    done.groups.rename_class(project, "wheels", "tyre shop", by=by)
-    taught = done.runs.teach(done.run.id, by=by)
-    work(done, until_idle=True)
-    assert done.runs.get(taught.id).summary["classes"] == ["price", "product", "staff", "tyre shop"]
 
 
 # Forecasts
@@ -455,6 +416,4 @@ def test_no_group_is_merged_by_nobody_and_no_class_gets_its_own_name(grouped):
     events = grouped.audit.events(grouped.project.id)
     with pytest.raises(UsageError, match="No group is named"):
         grouped.groups.merge(grouped.run.id, [], "x", by=grouped.by)
-    with pytest.raises(UsageError, match="called 'price' already"):
-        grouped.groups.rename_class(grouped.project.id, "price", " price ", by=grouped.by)
     assert grouped.audit.events(grouped.project.id) == events, "nothing was done, so nothing is noted"

@@ -1,14 +1,11 @@
 """Files that come in: good, odd and hostile."""
 
-import datetime
 import gzip
 import io
 import os
-import re
 import time
 import zipfile
 
-import polars as pl
 import pytest
 import xlsxwriter
 
@@ -16,7 +13,6 @@ from isthmus.corpus.limits import unpacking_at_most
 from isthmus.corpus.read import read_whole
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import work
-from isthmus.workspace.collections import ParsedFiles
 
 
 @pytest.fixture
@@ -98,10 +94,8 @@ def test_no_name_of_a_client_becomes_a_path(place, name):
     assert "/" not in found.name
     assert "\x00" not in found.name
     made = {path for path in ws.folder.parent.rglob("*") if path.is_file()} - before
-    stored = {path for path in made if "workspace.db" not in path.name and path.parent.name != "cache"}
+    stored = {path for path in made if "workspace.db" not in path.name}
     assert stored == {ws.files.path(found.sha256)}
-    parsed = [path.name for path in made if path.parent.name == "cache"]
-    assert [bool(re.fullmatch(rf"{found.sha256}-[0-9a-f]{{16}}\.json", name)) for name in parsed] == [True]
 
 
 def test_what_cannot_be_read_is_refused_and_leaves_nothing(place):
@@ -157,54 +151,6 @@ def test_texts_that_a_database_cannot_hold_are_mended(place, add_file):
     text.encode()
 
 
-@pytest.fixture
-def parses(monkeypatch):
-    """The names of the files that were parsed, in their order."""
-    seen = []
-
-    def read(data, name, *args, **options):
-        seen.append(name)
-        return read_whole(data, name, *args, **options)
-
-    monkeypatch.setattr("isthmus.workspace.collections.read_whole", read)
-    return seen
-
-
-def test_an_upload_is_parsed_once(place, parses):
-    ws, project, by = place
-    data = b"nr;text;n\n007;kind, helpful staff;1\n008;'=rude;2\n"
-    found = ws.collections.add(project, "survey.csv", io.BytesIO(data), kind="target", by=by)
-    ws.collections.preview(found.id)
-    ws.collections.map(found.id, text=["text"], id_column="nr", by=by)
-    table = ws.collections.table(found.id)
-    assert table == {"nr": ["007", "008"], "text": ["kind, helpful staff", "'=rude"], "n": ["1", "2"]}
-    assert [row.text for row in ws.documents.page(found.id)] == ["kind, helpful staff", "=rude"]
-    again = ws.collections.add(project, "other.csv", io.BytesIO(data), kind="extra", by=by)
-    assert parses == ["survey.csv"]
-    for name, collection in (("survey.csv", found), ("other.csv", again)):
-        assert ws.collections.preview(collection.id)["notes"][0] == f"{name}: columns are separated by semicolons."
-    for path in (ws.folder / "cache").glob("*.json"):
-        path.write_text("cut short")
-    assert ws.collections.table(found.id) == table
-    assert parses == ["survey.csv", "survey.csv"]
-
-
-def test_what_was_kept_of_a_parse_is_what_was_parsed(place, add_file, parses):
-    ws, project, by = place
-    rows = (
-        b'{"text": "a b", "n": 3, "x": [1.5, null, {"k": true}]}\n{"text": "c \\ud800", "big": 123456789012345678901}\n'
-    )
-    found = add_file(ws, project, "odd.jsonl", rows, "target", by)
-    fresh = read_whole(rows, "odd.jsonl", "jsonl").table()
-    assert ws.collections.table(found.id) == fresh
-    assert parses == ["odd.jsonl"]
-    # Dates cannot be kept as JSON; the parquet file is read instead, and they stay dates.
-    buffer = io.BytesIO()
-    pl.DataFrame({"text": ["a b"], "day": [datetime.date(2026, 5, 3)]}).write_parquet(buffer)
-    dated = add_file(ws, project, "dated.parquet", buffer.getvalue(), "target", by)
-    assert ws.collections.table(dated.id) == {"text": ["a b"], "day": [datetime.date(2026, 5, 3)]}
-
-
 def workbook(**sheets):
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
@@ -215,7 +161,7 @@ def workbook(**sheets):
     return buffer.getvalue()
 
 
-def test_the_sheets_of_a_workbook_can_be_looked_at_and_one_is_read(place, parses):
+def test_the_sheets_of_a_workbook_can_be_looked_at_and_one_is_read(place):
     ws, project, by = place
     book = workbook(
         Notes=[["nothing here"]],
@@ -231,11 +177,9 @@ def test_the_sheets_of_a_workbook_can_be_looked_at_and_one_is_read(place, parses
         ws.collections.preview(found.id, sheet="July")
     ws.collections.map(found.id, text=["remark"], sheet="June", by=by)
     assert [row.text for row in ws.documents.page(found.id)] == ["rude clerk in June"]
-    before = len(parses)
     ws.collections.map(found.id, text=["comment"], id_column="respondent", by=by)
     assert [row.name for row in ws.documents.page(found.id)] == ["r1", "r2"]
     assert ws.collections.table(found.id)["comment"] == ["kind staff in May", "dear"]
-    assert len(parses) == before
 
 
 @pytest.mark.parametrize("data", [b"", b" \n"], ids=["nothing", "blanks"])
@@ -243,14 +187,13 @@ def test_a_workbook_without_content_is_refused_and_not_searched_for_ever(place, 
     """Every sheet of it was called empty, so the search for the first that holds anything never ended."""
     ws, project, by = place
     tried = []
-    rows = ParsedFiles.rows
 
     def counted(*args, **options):
         tried.append(options["sheet"])
         assert len(tried) < 1_000, "sheets are looked at without end"
-        return rows(*args, **options)
+        return read_whole(*args, **options)
 
-    monkeypatch.setattr(ParsedFiles, "rows", counted)
+    monkeypatch.setattr("isthmus.workspace.collections.read_whole", counted)
     with pytest.raises(DataError, match="is empty") as refused:
         ws.collections.add(project, "survey.xlsx", io.BytesIO(data), kind="target", by=by)
     assert refused.value.code == "empty-file"
@@ -274,7 +217,7 @@ def test_a_file_can_be_given_another_part_with_its_columns(place, source_csv):
     assert ws.collections.map(found.id, text=["text"], label="label", by=by).kind == "source"
     turned = ws.collections.map(found.id, text=["text"], kind="target", by=by)
     assert (turned.kind, turned.labelled) == ("target", 0)
-    assert ws.documents.search(project, "clerk")[0] == 5, "the texts of a target can be searched"
+    assert ws.words.touches(project, "clerk")["documents"] == 5, "the texts of a target can be searched"
     for nothing in ([], [1], ["text", 1]):
         with pytest.raises(UsageError, match="No text column is named"):
             ws.collections.map(found.id, text=nothing, by=by)

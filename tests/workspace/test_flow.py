@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace import open_workspace, work
 from isthmus.workspace.answers import summarize_agreement
-from isthmus.workspace.schema import METADATA, PREDICTIONS, RUNS, ClassName
+from isthmus.workspace.schema import METADATA, PREDICTIONS, RUNS
 
 
 def test_migrations_make_exactly_the_tables(ws):
@@ -329,20 +329,6 @@ def test_the_target_that_came_last_is_labelled_unless_another_is_named(done, add
         done.runs.start(elsewhere, {**nbc, "target": later.id}, by=by)
     with pytest.raises(UsageError, match="language must be a text"):
         done.runs.start(project, {**nbc, "language": 7}, by=by)
-
-
-def test_names_of_classes_follow_each_other_and_leave_others_alone(done):
-    """a became b and b became c, while x became y; what was taken back, and a name that came home, are not there."""
-    project = done.project.id
-    with done._context.db.writing() as connection:
-        for old, new in (("a", "b"), ("x", "y"), ("b", "c"), ("home", "away"), ("away", "home"), ("c", "gone")):
-            made = ClassName(project=project, kind="class", old=old, new=new, by=done.by)
-            connection.add(made)
-            connection.flush()
-            id = made.id
-    done.groups.undo_name(id, by=done.by)
-    names = done.runs.start(project, {"method": "nbc", "vectors": False}, by=done.by).record["class_names"]
-    assert names == {"a": "c", "x": "y", "b": "c", "away": "home"}
 
 
 def test_a_class_that_nothing_has_and_a_page_behind_the_end_are_empty(done):

@@ -15,9 +15,7 @@ from isthmus.choose import AccuracyEstimate
 from isthmus.exceptions import DataError
 from isthmus.options import LabelOptions
 from isthmus.workspace import work, worker
-from isthmus.workspace.documents import LabelStore
 from isthmus.workspace.running import _summarize, do_run, review_order
-from isthmus.workspace.schema import PREDICTIONS
 from isthmus.workspace.worker import do_job
 
 
@@ -147,14 +145,6 @@ def test_the_sentence_of_a_job_that_failed_does_not_say_where_the_workspace_lies
     assert ws.jobs.fail.call_args.args == ("1", "'the workspace/models/1.isthmus' is gone; start again.", "not-found")
 
 
-def test_a_class_that_was_renamed_has_its_name_in_a_run_that_learns_nothing_else(done):
-    done.groups.rename_class(done.project.id, "price", "money", by=done.by)
-    run = finish(done, done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by))
-    assert (run.record["answers"], run.record["words"]) == (0, {})
-    assert run.summary["classes"] == ["money", "product", "staff"]
-    assert model_of(done, run).classes.tolist() == ["money", "product", "staff"]
-
-
 @pytest.mark.parametrize(("many", "asked"), [(24, 10), (23, 5)])
 def test_of_a_large_target_fewer_documents_are_put_in_order_by_what_they_teach(done, monkeypatch, many, asked):
     for name, value in (("_MANY", many), ("_ASKED", 10), ("_ASKED_OF_MANY", 5)):
@@ -265,29 +255,6 @@ def test_every_row_of_a_run_is_what_its_model_says_of_that_document(done, monkey
     lines = [json.loads(line) for line in done.exports.path(made.id).read_text("utf-8").splitlines()]
     assert [line["review_reason"] for line in lines] == result.review_reason.tolist()
     assert [line["label"] for line in lines] == result.labels.tolist()
-
-
-def test_labels_kept_in_a_file_are_those_of_the_table_also_once_the_file_is_cut_short(done, monkeypatch):
-    run, folder, db = done.run.id, done.folder / "cache", done._context.db
-    with db.writing() as connection:
-        mine = PREDICTIONS.update().where(PREDICTIONS.c.run_id == run)
-        connection.execute(mine.where(PREDICTIONS.c.position.in_([2, 9])).values(novel_group="new: tyres"))
-    file = folder / f"{run}.npz"
-    file.unlink()
-    rows = done.runs.predictions(run, limit=100)
-    wanted = [(row.label, row.confidence, row.needs_review, row.novel_group) for row in rows]
-    monkeypatch.setattr("isthmus.workspace.documents._KEPT", 1)
-    for way in ("table", "file", "damaged", "file"):
-        if way == "damaged":
-            file.write_bytes(file.read_bytes()[:-50])
-        store = LabelStore(db, folder)
-        found = store.of(run)
-        columns = found.names.tolist(), found.confidence.tolist(), found.review.tolist(), found.groups.tolist()
-        assert list(zip(*columns, strict=True)) == wanted, f"read from the {way}"
-        assert store.of(run) is found, "the last one is at hand"
-    other = finish(done, done.runs.start(done.project.id, {"method": "nbc", "vectors": False}, by=done.by))
-    assert store.of(other.id).groups.tolist() == [""] * 24
-    assert store.of(run) is not found, "only so many are kept"
 
 
 def test_reasons_and_draws_stay_with_the_documents_that_are_asked():

@@ -137,7 +137,6 @@ def test_a_word_touches_nothing_where_there_is_nothing_to_search(ws):
     project = ws.projects.create("Dealers", by=kim.id)
     assert ws.words.touches(project.id, "staff") == {"word": "staff", "documents": 0, "labels": {}, "examples": []}
     assert ws.words.search(project.id) == []
-    assert ws.documents.search(project.id, "staff") == (0, [])
 
 
 def test_projects_are_handed_over_with_everything_but_the_answers_names(ws):

@@ -252,7 +252,8 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(IsthmusError)
     def wrong(request: Request, error: IsthmusError) -> Response:
         """Answer an error of the package."""
-        if error.code == AWAY:
+        # A writer reports a full disk as an error of its own; the disk's error is its context.
+        if error.code == AWAY or getattr(error.__context__, "errno", None) in _DISK:
             return away(request, error)
         # Messages must not reveal where the workspace is stored.
         detail = str(error).replace(str(app.state.bench.workspace.folder), "the workspace")
@@ -266,7 +267,8 @@ def add_errors(app: FastAPI) -> None:
     def away(request: Request, error: Exception) -> Response:
         """Answer a request while the database or the disk is not available."""
         log.error("workspace away", extra={"facts": {"path": request.url.path, "reason": reason_of(error)}})
-        return answer(request, 503, AWAY_SENTENCE, AWAY, RETRY)
+        sentence = str(error) if getattr(error, "code", "") == AWAY else AWAY_SENTENCE
+        return answer(request, 503, sentence, AWAY, RETRY)
 
     @app.exception_handler(Exception)
     def broken(request: Request, error: Exception) -> Response:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import builtins
-import hashlib
-import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,7 +14,6 @@ from sqlalchemy.orm import Session
 
 from isthmus._progress import progress
 from isthmus.corpus import Collection as TextCollection
-from isthmus.corpus import replacing
 from isthmus.corpus.cells import cell_text
 from isthmus.corpus.guess import guess_roles, shorten
 from isthmus.corpus.read import kind_of, read_columns, read_whole, to_collection
@@ -69,7 +66,6 @@ class Collections(Part):
     def __init__(self, context: Context, files: FileStore):
         super().__init__(context)
         self._files = files
-        self._parsed = ParsedFiles(files, context.folder / "cache")
 
     def add(
         self, project: str, filename: str, stream: IO[bytes], *, kind: str, by: str, limit: int = MAX_UPLOAD
@@ -321,7 +317,12 @@ class Collections(Part):
         index = TermIndex(texts if row.kind == "target" else [])
         self._db.insert_many(TERMS, index.rows(id))
         classes = Counter(label for label in docs.labels if label is not None)
-        facts = {"findings": docs.checks(), "notes": docs.notes, "encoding": docs.encoding, "classes": classes}
+        facts = {
+            "findings": docs.checks(),
+            "notes": [for_people(note) for note in docs.notes],
+            "encoding": docs.encoding,
+            "classes": classes,
+        }
         facts["terms"] = index.settings
         with self._db.writing() as session:
             found = find(session, Collection, id)
@@ -360,12 +361,19 @@ class Collections(Part):
         row = self._get(Collection, id)
         return self._rows(row, row.mapping).table()
 
-    # Reading: a file is parsed once, when it is uploaded
+    # Reading
+
+    def _parse(
+        self, sha256: str, ending: str, name: str, *, sheet: str | None = None, file: Path | None = None
+    ) -> Rows:
+        """Return the table in a file, or in one of its sheets."""
+        data = self._files.read(file or sha256)
+        return read_whole(data, name, kind_of(name, data, ending), sheet=sheet)
 
     def _rows(self, row: Any, mapping: dict[str, Any] | None) -> Rows:
         """Return the parsed table of a collection's file."""
         sheet = (mapping or {}).get("sheet") or row.preview.get("sheet")
-        return self._parsed.rows(row.sha256, row.ending, row.name, sheet=sheet)
+        return self._parse(row.sha256, row.ending, row.name, sheet=sheet)
 
     def _read(self, row: Any, mapping: dict[str, Any], kind: str) -> TextCollection:
         """Return the documents of a file with the given mapping of columns."""
@@ -380,7 +388,7 @@ class Collections(Part):
         self, sha256: str, ending: str, name: str, kind: str, *, sheet: str | None = None, file: Path | None = None
     ) -> dict[str, Any]:
         """Return the preview of a file."""
-        rows = self._parsed.rows(sha256, ending, name, sheet=sheet, file=file)
+        rows = self._parse(sha256, ending, name, sheet=sheet, file=file)
         docs, problem = _read_somehow(rows, name, kind)
         columns = rows.table()
         shown = list(columns)[:_PREVIEW_COLUMNS]
@@ -392,7 +400,7 @@ class Collections(Part):
             "n_rows": len(rows),
             "guesses": {"text": list(roles.text), "label": roles.label, "id": roles.id},
             "findings": [] if docs is None else docs.checks(),
-            "notes": [] if docs is None else docs.notes,
+            "notes": [] if docs is None else [for_people(note) for note in docs.notes],
             "problem": problem,
         }
         if rows.sheets:
@@ -458,8 +466,29 @@ def _read_somehow(rows: Rows, name: str, kind: str) -> tuple[TextCollection | No
         except DataError as error:
             if error.code not in _GUESS_TROUBLE:
                 raise
-            problem = problem or str(error)
+            problem = problem or for_people(str(error))
     return None, problem
+
+
+def for_people(sentence: str) -> str:
+    """Return a sentence about columns for a page, on which people choose columns instead of naming them.
+
+    Parameters
+    ----------
+    sentence : str
+        Sentence of the reader.
+
+    Returns
+    -------
+    str
+        The sentence without the syntax of the command.
+
+    Examples
+    --------
+    >>> for_people("No column looks like labels; name it with label=COLUMN.")
+    'No column looks like labels; choose it below.'
+    """
+    return re.sub(r"[Nn]ame (\w+(?: column)?) with (?:text|label)=COLUMN(?:,COLUMN)?", r"choose \1 below", sentence)
 
 
 def _column_facts(name: str, cells: list) -> dict[str, Any]:
@@ -478,82 +507,6 @@ def _column_facts(name: str, cells: list) -> dict[str, Any]:
 def _cell(cell: Any, longest: int = _PREVIEW_CELL) -> str:
     """Return a cell as a shortened text."""
     return shorten(cell_text(cell), longest)
-
-
-# -- Uploaded files as tables: parsed once, then read from a cached copy of the parsed table
-
-
-_FORMAT = 2  # version of the cache; increase it when the readers interpret the same bytes differently
-_FIELDS = ("columns", "guarded", "encoding", "notes", "sheet", "sheets")
-
-
-class ParsedFiles:
-    """Parsed tables of stored files. The cache folder may be deleted at any time."""
-
-    def __init__(self, files: FileStore, folder: Path):
-        self._files = files
-        self._folder = folder
-
-    def rows(self, sha256: str, ending: str, name: str, *, sheet: str | None = None, file: Path | None = None) -> Rows:
-        """Return all rows of a file, or of one sheet of a workbook.
-
-        Parameters
-        ----------
-        sha256 : str
-            SHA-256 hash of the content, in hexadecimal digits.
-        ending : str
-            Ending of the client's file name, such as ".csv".
-        name : str
-            Name that people see, for messages and notes.
-        sheet : str, optional
-            Name of the worksheet to read.
-        file : Path, optional
-            Path of the content while the file is not part of the store.
-
-        Returns
-        -------
-        Rows
-            The parsed table.
-        """
-        rows = _load(self._place(sha256, ending, sheet), name)
-        if rows is None:
-            data = self._files.read(file or sha256)
-            rows = read_whole(data, name, kind_of(name, data, ending), sheet=sheet)
-            # Without a named sheet, the reader picks one; later requests may ask for it by name.
-            for known_as in {sheet, rows.sheet}:
-                _save(self._place(sha256, ending, known_as), rows, name)
-        return rows
-
-    def _place(self, sha256: str, ending: str, sheet: str | None) -> Path:
-        """Return the path of the cached table of a file and a sheet."""
-        key = hashlib.sha256(json.dumps([_FORMAT, ending, sheet]).encode()).hexdigest()[:16]
-        return self._folder / f"{self._files.path(sha256).name}-{key}.json"
-
-
-def _save(place: Path, rows: Rows, name: str) -> None:
-    """Write a parsed table to the cache."""
-    kept: dict[str, Any] = {field: getattr(rows, field) for field in _FIELDS}
-    try:
-        text = json.dumps({"name": name, **kept}, ensure_ascii=False)
-    except TypeError:  # JSON cannot hold the dates of a parquet file: parse the file again next time
-        return
-    # Without a cached copy, the next reader only needs more time.
-    with suppress(DataError), replacing(place, force=True) as out:
-        out.write(text.encode("utf-8", "surrogatepass"))
-
-
-def _load(place: Path, name: str) -> Rows | None:
-    """Return a table from the cache, or None if there is no usable copy."""
-    try:
-        kept = json.loads(place.read_bytes().decode("utf-8", "surrogatepass"))
-        # Notes start with the file's name; people may have uploaded the same content under another name.
-        notes = [name + note.removeprefix(kept["name"]) for note in kept["notes"]]
-        rows = Rows(tuple(kept["columns"]), **{field: kept[field] for field in _FIELDS})
-    except (OSError, ValueError, KeyError, TypeError):  # no cached copy, or a truncated one
-        return None
-    rows.notes = notes
-    rows.sheets = tuple(rows.sheets)
-    return rows
 
 
 # -- Answers of other annotators: files from a language model, a rule or a person without an account. Runs weight them

@@ -34,6 +34,10 @@ AWAY_SENTENCE = (
     "The database does not answer, or the disk is full; nothing was changed. Try again in a moment, and look at the "
     "server's log if it lasts."
 )
+READ_ONLY_SENTENCE = (
+    "The workspace is on a read-only disk, or its files cannot be written; nothing was changed. Make its folder "
+    "writable, or copy it to another disk."
+)
 _WAIT = 30  # seconds that a writer waits for another process before SQLite reports an error
 
 
@@ -262,7 +266,8 @@ def _translated_errors() -> Iterator[None]:
             raise
         raise DataError("Nothing has this name; the address is wrong.", code="not-found") from None
     except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
-        raise DataError(AWAY_SENTENCE, code=AWAY) from error
+        is_read_only = "readonly" in str(error) or "read-only" in str(error)
+        raise DataError(READ_ONLY_SENTENCE if is_read_only else AWAY_SENTENCE, code=AWAY) from error
 
 
 def read_url(url: str) -> sa.URL:

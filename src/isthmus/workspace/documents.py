@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import zipfile
 import zlib
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from pathlib import Path
-from threading import Lock
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
 
-from isthmus.corpus import replacing
 from isthmus.exceptions import DataError
 from isthmus.features import TextVectorizer
 from isthmus.features.tokens import readable, surface_forms
@@ -213,37 +206,6 @@ class Documents(Part):
             found = {row.id: row for row in session.scalars(_MANY, {"wanted": [str(id) for id in ids]})}
         return [found[id] for id in ids if id in found]
 
-    def search(
-        self, project: str, query: str, *, after: int | None = None, limit: int = 50, collection: str | None = None
-    ) -> tuple[int, list[Document]]:
-        """Find documents that contain every word of a query, in any inflected form.
-
-        Parameters
-        ----------
-        project : str
-            Id of the project.
-        query : str
-            Words to search for.
-        after : int, optional
-            Position of the last document on the previous page.
-        limit : int, default=50
-            Maximum number of rows on the page.
-        collection : str, optional
-            Id of the collection to search; the latest target if omitted.
-
-        Returns
-        -------
-        tuple[int, list[Document]]
-            Number of documents found, and the documents of the page.
-        """
-        after, limit = check_page(after, limit)
-        with self._db.reading() as session:
-            where = searched_collection(session, project, collection)
-            if where is None:
-                return 0, []
-            positions = search_collection(session, where, query)
-            return len(positions), documents_at(session, where.id, positions, after=after, limit=limit)
-
 
 def searched_collection(session: Session, project: str, collection: str | None = None) -> Any:
     """Return the row of the collection to search.
@@ -328,7 +290,6 @@ def documents_at(
 
 
 _KEPT = 8  # number of runs whose labels stay in memory
-_ID = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True)
@@ -386,78 +347,33 @@ class LabelledPart(Part):
 
 
 class LabelStore:
-    """Labels of runs: the latest ones in memory, the others in a cache folder that may be deleted at any time."""
+    """Reads the labels of runs, and keeps those of the latest runs in memory.
 
-    def __init__(self, db: Database, folder: Path):
+    Parameters
+    ----------
+    db : Database
+        The database.
+    """
+
+    def __init__(self, db: Database):
         self._db = db
-        self._folder = folder
-        self._kept = OrderedDict[str, RunLabels]()
-        self._lock = Lock()
-        folder.mkdir(exist_ok=True)
-
-    def of(self, run: str) -> RunLabels:
-        """Return the labels of a run.
-
-        Parameters
-        ----------
-        run : str
-            Id of the run.
-
-        Returns
-        -------
-        RunLabels
-            The labels.
-
-        Raises
-        ------
-        DataError
-            If the run does not exist or has no labels.
-        """
-        if not _ID.fullmatch(run):  # the id becomes part of a path, so it must not contain one
-            raise missing("run")
-        with self._lock:
-            if run in self._kept:
-                self._kept.move_to_end(run)
-                return self._kept[run]
-        labels = self._load(run) or self._read(run)
-        with self._lock:
-            self._kept[run] = labels
-            while len(self._kept) > _KEPT:
-                self._kept.popitem(last=False)
-        return labels
-
-    def _load(self, run: str) -> RunLabels | None:
-        """Return the labels from the cache, or None if there is no usable copy."""
-        try:
-            with (self._folder / f"{run}.npz").open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-                parts = {name: file[name] for name in file.files}
-            names = parts["group_names"].astype(object)
-            same = {name: parts[name] for name in ("codes", "confidence", "review")}
-            return RunLabels(classes=parts["classes"].tolist(), groups=names[parts["groups"]], **same)
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):  # no cached copy, or a truncated one
-            return None
+        # A finished run never changes.
+        self.of: Callable[[str], RunLabels] = lru_cache(_KEPT)(self._read)
 
     def _read(self, run: str) -> RunLabels:
-        """Read the labels from the database and write them to the cache for other processes."""
+        """Read the labels of a run, or raise an error if it has none."""
         p = PREDICTIONS.c
-        columns = (p.label, p.confidence, p.needs_review, p.novel_group)
-        query = sa.select(*columns).where(p.run_id == run).order_by(p.position)
+        query = sa.select(p.label, p.confidence, p.needs_review, p.novel_group).where(p.run_id == run)
         with self._db.reading() as session:
-            rows = session.execute(query).all()
+            rows = session.execute(query.order_by(p.position)).all()
         if not rows:
             raise missing("run")
         code: dict[str, int] = {}
         codes = np.array([code.setdefault(row[0], len(code)) for row in rows], dtype=np.int32)
-        labels = RunLabels(
+        return RunLabels(
             classes=list(code),
             codes=codes,
             confidence=np.array([row[1] for row in rows], dtype=float),
             review=np.array([row[2] for row in rows], dtype=bool),
             groups=np.array([row[3] for row in rows], dtype=object),
         )
-        names, groups = np.unique(labels.groups.astype(str), return_inverse=True)
-        # A full disk only costs the next process time.
-        with suppress(OSError, DataError), replacing(self._folder / f"{run}.npz", force=True) as out:
-            parts: dict[str, Any] = {name: getattr(labels, name) for name in ("codes", "confidence", "review")}
-            np.savez(out, classes=np.array(labels.classes, dtype=str), group_names=names, groups=groups, **parts)
-        return labels

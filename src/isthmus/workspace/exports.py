@@ -270,8 +270,6 @@ class Exports(Part):
         columns: dict[str, builtins.list] = {name: [] for name in LABELLED}
         with self._db.reading() as session:
             found = find(session, Run, run)
-            # Answers may use names of classes that were renamed before this run.
-            target, renamed = found.target, found.record.get("class_names", {})
             for row in session.execute(query):
                 decided = row.said is not None
                 # Labels accepted unread keep the run's confidence.
@@ -279,14 +277,14 @@ class Exports(Part):
                 # A class that a document got with its group was not read: it stays in the review list.
                 settled = decided and row.kind != OF_GROUP
                 review = bool(row.needs_review) and not settled
-                columns["label"].append(renamed.get(row.said, row.said) if decided else row.label)
+                columns["label"].append(row.said if decided else row.label)
                 columns["confidence"].append(1.0 if read else round(row.confidence, 4))
                 columns["needs_review"].append(review)
                 columns["novel_group"].append("" if decided else row.novel_group)
                 columns["review_reason"].append(row.reason.split("; ")[0] if review else "")
                 columns["decided_by"].append(row.person if decided else "")
                 columns["decided_at"].append(row.at.isoformat(timespec="seconds") if decided else "")
-        table = with_columns(self._collections.table(target), columns, add)
+        table = with_columns(self._collections.table(found.target), columns, add)
         # Texts come from strangers: a spreadsheet must not run them as formulas.
         write_rows(path, table, spreadsheet_safe=True, layout=Layout(title="labels"))
 
@@ -319,11 +317,10 @@ class Exports(Part):
         answered = sa.select(a.label, sa.func.count().label("n")).where(a.project_id == project, a.current)
         with self._db.reading() as session:
             rows = read_table(session, run, "codebook") or []
-            renamed = find(session, Run, run).record.get("class_names", {})
             named = {row["class"] for row in rows}
             for said in session.execute(answered.group_by(a.label).order_by(a.label)):
                 # A class that only people have used so far is missing from the run's codebook.
-                if renamed.get(said.label, said.label) not in named:
+                if said.label not in named:
                     rows.append({"class": said.label, "description": "", "documents": said.n})
         _write_columns(path, rows, ("class", "description", "documents"))
 

@@ -1,4 +1,4 @@
-"""Decisions about many documents at once: groups that fit no class, renamed classes, and words."""
+"""Decisions about many documents at once: groups that fit no class, and words."""
 
 from __future__ import annotations
 
@@ -28,22 +28,20 @@ from isthmus.workspace.runs import read_table, word_snapshot
 from isthmus.workspace.schema import (
     ANSWERED,
     ANSWERS,
-    CLASS_NAMES,
     DONE,
+    GROUP_NAMES,
     OF_GROUP,
     PREDICTIONS,
     RUN_TABLES,
     RUNS,
     TERMS,
     WORDS,
-    ClassName,
+    GroupName,
     Project,
     Run,
     Word,
 )
 
-# Kinds of renamed objects in the table of class names.
-GROUP, CLASS = "group", "class"
 # Example documents per group.
 _SHOWN = 3
 
@@ -93,22 +91,6 @@ class Groups(LabelledPart):
                 into["examples"] = [row.text for row in shown]
         return sorted(merged.values(), key=lambda row: -row["documents"])
 
-    def rename(self, run: str, group: str, name: str, *, by: str) -> None:
-        """Rename a group.
-
-        Parameters
-        ----------
-        run : str
-            Id of the run.
-        group : str
-            Group, by the run's name or its present name.
-        name : str
-            New name.
-        by : str
-            Id of the person who makes the change.
-        """
-        self.merge(run, [group], name, by=by)
-
     def merge(self, run: str, groups: Sequence[str], name: str, *, by: str) -> None:
         """Give several groups one name, which merges them.
 
@@ -135,9 +117,8 @@ class Groups(LabelledPart):
             if not parts:
                 raise UsageError("No group is named; choose at least one.")
             for part in parts:
-                names = {"kind": GROUP, "old": part, "new": name}
-                # A new row per name keeps the history and allows undoing it.
-                add(session, ClassName(project=project, run=run, by=by, **names))
+                # A new row per name keeps the history.
+                add(session, GroupName(run=run, old=part, new=name, by=by))
             kind = "group renamed" if len(parts) == 1 else "groups merged"
             note_event(session, kind, by=by, project=project, subject=run, groups=parts, name=name)
 
@@ -199,78 +180,11 @@ class Groups(LabelledPart):
             documents = [row.document_id for row in session.execute(query) if row.position in wanted]
             return _decide(session, run, documents, label, by=by, group=group)
 
-    def rename_class(self, project: str, old: str, new: str, *, by: str) -> None:
-        """Rename a class from the next run on. The name of another class merges the two.
-
-        Parameters
-        ----------
-        project : str
-            Id of the project.
-        old : str
-            Present name.
-        new : str
-            New name.
-        by : str
-            Id of the person who makes the change.
-
-        Raises
-        ------
-        UsageError
-            If both names are the same.
-        DataError
-            If the project has no class with the present name.
-        """
-        old, new = str(old), check_label(new)
-        if old == new:
-            raise UsageError(f"The class is called {new!r} already.")
-        with self._db.writing() as session:
-            find(session, Project, project, lock=True)
-            # Only classes of finished runs can be renamed: others appear only in answers.
-            if old not in _known_classes(session, project):
-                raise DataError("The project has no class of that name; choose one of its classes.", code="not-found")
-            add(session, ClassName(project=project, kind=CLASS, old=old, new=new, by=by))
-            note_event(session, "class renamed", by=by, project=project, was=old, name=new)
-
-    def class_names(self, project: str) -> builtins.list[dict[str, Any]]:
-        """Return the renamed classes of a project, latest last.
-
-        Parameters
-        ----------
-        project : str
-            Id of the project.
-
-        Returns
-        -------
-        list[dict[str, Any]]
-            Dicts with ``id``, ``old``, ``new``, ``by`` and ``at``.
-        """
-        c = CLASS_NAMES.c
-        query = sa.select(c.id, c.old, c.new, c.by, c.at).where(
-            c.project_id == project, c.kind == CLASS, c.undone_at.is_(None)
-        )
-        with self._db.reading() as session:
-            return [dict(row._mapping) for row in session.execute(query.order_by(c.number))]
-
-    def undo_name(self, id: str, *, by: str) -> None:
-        """Undo a new name of a class or a group.
-
-        Parameters
-        ----------
-        id : str
-            Id of the renaming.
-        by : str
-            Id of the person who makes the change.
-        """
-        with self._db.writing() as session:
-            row = find(session, ClassName, id)
-            row.undone_at, row.undone_by = utc_now(), by
-            note_event(session, "name taken back", by=by, project=row.project, was=row.new, name=row.old)
-
     def _groups(self, session: Session, run: str) -> builtins.list[dict[str, Any]]:
         """Return the groups of a run with their present names."""
         find(session, Run, run)
-        c = CLASS_NAMES.c
-        named = sa.select(c.old, c.new).where(c.run_id == run, c.kind == GROUP, c.undone_at.is_(None))
+        c = GROUP_NAMES.c
+        named = sa.select(c.old, c.new).where(c.run_id == run)
         names = {row.old: row.new for row in session.execute(named.order_by(c.number))}
         found = read_table(session, run, "novel") or []
         return [{**row, "name": names.get(row["group"], row["group"])} for row in found]
@@ -303,13 +217,6 @@ def _decide(session: Session, run: str, documents: Sequence[str], label: str, *,
         documents=count,
     )  # fmt: skip
     return count
-
-
-def _known_classes(session: Session, project: str) -> set[str]:
-    """Return the classes of all finished runs of a project."""
-    query = sa.select(RUNS.c.summary).where(RUNS.c.project_id == project, RUNS.c.state == DONE)
-    rows = session.scalars(query)
-    return {name for summary in rows if summary for name in summary.get("classes", [])}
 
 
 # -- Words: a class that a person gives a word applies to every document with the word

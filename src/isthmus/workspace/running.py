@@ -201,20 +201,12 @@ def _make_result(context: Context, run: Run, texts: dict[str, TextCollection]) -
     # With the ids of the file, people can teach the exported model with their own tables.
     result.ids = list(texts["target"].ids)
     words = {word: name for word, name in words.items() if known.get(word) != name}
-    renamed = run.record["class_names"]
-    names = {old: new for old, new in renamed.items() if old in result.classes.tolist()}
-    # Answers given under an old class name apply to the renamed class.
-    answers, replaced, machines = (
-        [[place, renamed.get(label, label), *rest] for place, label, *rest in rows] for rows in said
-    )
-    words = {word: renamed.get(said, said) for word, said in words.items()}
-    if answers or words or names or machines:
+    answers, replaced, machines = said
+    if answers or words or machines:
         base_path = context.model_path(run.id, base=True)
         if run.base is None:
             # Later runs teach on top of this model without fitting the methods again.
             result.save(base_path, force=True)
-        if names:
-            result = result.rename_classes(names)
         # People's answers come last, so that they replace a machine's answers to the same documents.
         if machines:
             rows = [{"document": place + 1, "true_label": label, "by": by} for place, label, by in machines]

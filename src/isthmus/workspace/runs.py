@@ -34,7 +34,6 @@ from isthmus.workspace.jobs import add_job
 from isthmus.workspace.schema import (
     ANSWERED,
     ANSWERS,
-    CLASS_NAMES,
     COLLECTIONS,
     DOCUMENTS,
     DONE,
@@ -76,7 +75,7 @@ class Runs(LabelledPart):
     def start(
         self, project: str, parameters: Mapping[str, Any] | None = None, *, by: str, kind: str = LABEL, name: str = ""
     ) -> Run:
-        """Queue a run. Its record contains the present answers, words and renamed classes.
+        """Queue a run. Its record contains the present answers and words.
 
         Parameters
         ----------
@@ -581,7 +580,6 @@ def _add_run(
             for row in chosen
         ],
         "words": words,
-        "class_names": class_name_snapshot(session, project),
         "answers": len(said["answers"]),
         "versions": versions(),
     }
@@ -682,31 +680,6 @@ def word_snapshot(session: Session, project: str) -> dict[str, str]:
     return {row.word: row.label for row in session.execute(query.order_by(WORDS.c.word))}
 
 
-def class_name_snapshot(session: Session, project: str) -> dict[str, str]:
-    """Return the classes that people renamed.
-
-    Parameters
-    ----------
-    session : Session
-        Session with an open transaction.
-    project : str
-        Id of the project.
-
-    Returns
-    -------
-    dict[str, str]
-        New name by old name.
-    """
-    c = CLASS_NAMES.c
-    query = sa.select(c.old, c.new).where(c.project_id == project, c.kind == "class", c.undone_at.is_(None))
-    names: dict[str, str] = {}
-    for old, new in session.execute(query.order_by(c.number)):
-        # A class that was renamed twice maps to its latest name.
-        names = {key: new if value == old else value for key, value in names.items()}
-        names[old] = new
-    return {old: new for old, new in names.items() if old != new}
-
-
 def read_table(session: Session, run: str, name: str) -> Any:
     """Return a table of a run.
 
@@ -756,7 +729,7 @@ class Comparisons(LabelledPart):
         UsageError
             If the runs are not done or label different documents.
         """
-        target, renamed = self._check(earlier, later)
+        target = self._check(earlier, later)
         names, before, after = self._codes(earlier, later)
         moved = before != after
         # Each pair of classes is encoded as one number, so that one pass counts all pairs.
@@ -778,7 +751,7 @@ class Comparisons(LabelledPart):
                 {"class": name, **dict(zip(columns, row, strict=True))}
                 for name, *row in sorted(zip(names, *tally, strict=True))
             ],
-            "answers": self._answers(target, renamed, names, before, after),
+            "answers": self._answers(target, names, before, after),
         }
 
     def flips(
@@ -815,7 +788,7 @@ class Comparisons(LabelledPart):
             ``new_confidence``.
         """
         after, limit = check_page(after, limit)
-        target, _ = self._check(earlier, later)
+        target = self._check(earlier, later)
         names, before, now = self._codes(earlier, later)
         mask = before != now
         for wanted, codes in ((old, before), (new, now)):
@@ -839,13 +812,13 @@ class Comparisons(LabelledPart):
             for row in rows
         ]
 
-    def _check(self, earlier: str, later: str) -> tuple[str, list[dict[str, str]]]:
-        """Return the target of both runs and their renamed classes, or raise an error if they cannot be compared."""
+    def _check(self, earlier: str, later: str) -> str:
+        """Return the target of both runs, or raise an error if they cannot be compared."""
         with self._db.reading() as session:
             rows = [find(session, Run, run) for run in (earlier, later)]
         if rows[0].target != rows[1].target or any(row.state != DONE or row.kind != "label" for row in rows):
             raise UsageError("Only two finished labelling runs of the same documents can be compared.")
-        return rows[0].target, [row.record.get("class_names", {}) for row in rows]
+        return rows[0].target
 
     def _codes(self, earlier: str, later: str) -> tuple[list[str], np.ndarray, np.ndarray]:
         """Return the class names of both runs, and the index of every document's label in each run."""
@@ -856,15 +829,10 @@ class Comparisons(LabelledPart):
         before, after = (np.array([place[name] for name in found.classes])[found.codes] for found in (old, new))
         return names, before, after
 
-    def _answers(
-        self, target: str, renamed: list[dict[str, str]], names: list[str], before: np.ndarray, after: np.ndarray
-    ) -> dict[str, int]:
+    def _answers(self, target: str, names: list[str], before: np.ndarray, after: np.ndarray) -> dict[str, int]:
         """Count people's answers, and how many of them each run agrees with."""
         with self._db.reading() as session:
             answers = answer_snapshot(session, target)
         said = {position: label for position, label, drawn, _ in answers if drawn != OF_GROUP}
-        right = [
-            sum(names[codes[place]] == called.get(label, label) for place, label in said.items())
-            for codes, called in zip((before, after), renamed, strict=True)
-        ]
+        right = [sum(names[codes[place]] == label for place, label in said.items()) for codes in (before, after)]
         return {"documents": len(said), "before": right[0], "after": right[1]}

@@ -473,23 +473,18 @@ class Word(Base):
     removed_by: Mapped[str | None] = _to("people", default=None)
 
 
-class ClassName(Base):
-    """A new name of a class or a group; the latest one that is not undone counts."""
+class GroupName(Base):
+    """A new name of a group; the latest one counts."""
 
-    __tablename__ = "class_names"
-    __table_args__ = (sa.Index("ix_class_names_project_id", "project_id", "number"),)
+    __tablename__ = "group_names"
+    __table_args__ = (sa.Index("ix_group_names_run_id", "run_id", "number"),)
 
     number: Mapped[Number] = mapped_column(init=False)
-    id: Mapped[str] = _unique_id()
-    project: Mapped[str] = _to("projects", "project_id")
-    run: Mapped[str | None] = _to("runs", "run_id", default=None)
-    kind: Mapped[State]
+    run: Mapped[str] = _to("runs", "run_id")
     old: Mapped[str]
     new: Mapped[str]
     by: Mapped[str] = _to("people")
     at: Mapped[datetime] = _now()
-    undone_at: Mapped[datetime | None] = mapped_column(default=None)
-    undone_by: Mapped[str | None] = _to("people", default=None)
 
 
 class Checked(Base):
@@ -605,7 +600,7 @@ PEOPLE, PROJECTS, MEMBERS, ENDED_SESSIONS, INVITATIONS, FILES, COLLECTIONS, DOCU
     kind.__table__
     for kind in (Person, Project, Member, EndedSession, Invitation, File, Collection, Document, Term, Run, RunTable)
 )
-ANSWERS, PREDICTIONS, ANNOTATORS, SECOND_READINGS, WORDS, CLASS_NAMES, CHECKED, CHECKS, JOBS, EXPORTS, EVENTS = (
+ANSWERS, PREDICTIONS, ANNOTATORS, SECOND_READINGS, WORDS, GROUP_NAMES, CHECKED, CHECKS, JOBS, EXPORTS, EVENTS = (
     kind.__table__
-    for kind in (Answer, Prediction, Annotator, SecondReading, Word, ClassName, Checked, Check, Job, Export, Event)
+    for kind in (Answer, Prediction, Annotator, SecondReading, Word, GroupName, Checked, Check, Job, Export, Event)
 )

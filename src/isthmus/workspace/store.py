@@ -47,7 +47,7 @@ class Workspace:
         self._context = Context(Database(url), folder)
         self._context.db.migrate()
         # Several parts share these two objects, so that their caches are shared too.
-        files, labels = FileStore(folder / "files"), LabelStore(self._context.db, folder / "cache")
+        files, labels = FileStore(folder / "files"), LabelStore(self._context.db)
         self.files, self._labels = files, labels
         self.people = People(self._context)
         self.projects = Projects(self._context)
@@ -147,10 +147,7 @@ class Workspace:
             # Imported here because it loads the methods, which a server that only shows results never needs.
             from isthmus.workspace.running import do_run
 
-            summary = do_run(self._context, self.runs.get(str(job.run)))
-            if "documents" in summary:
-                self._labels.of(str(job.run))  # cache the labels, so that the first page need not wait for them
-            return summary
+            return do_run(self._context, self.runs.get(str(job.run)))
         if job.kind == "import":
             return {"documents": self.collections.read_documents(job.payload["collection"])}
         if job.kind == "export":

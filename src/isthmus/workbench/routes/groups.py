@@ -155,8 +155,11 @@ def found_facts(access: Access, query: str) -> dict[str, Any]:
     dict[str, Any]
         ``query``, ``found`` and ``suggested``.
     """
-    suggested = [] if query else access.workspace.words.suggestions(access.id)[:_SUGGESTED]
-    return {"query": query, "found": suggested or search_words(access, query, _SHOWN), "suggested": bool(suggested)}
+    if query:
+        return {"query": query, "found": search_words(access, query, _SHOWN), "suggested": False}
+    # The most frequent words of a text decide no class, so without suggestions the list is empty.
+    suggested = access.workspace.words.suggestions(access.id)[:_SUGGESTED]
+    return {"query": query, "found": suggested, "suggested": True}
 
 
 def touched_facts(access: Access, word: str) -> dict[str, Any]:

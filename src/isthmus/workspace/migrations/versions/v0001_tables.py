@@ -271,27 +271,6 @@ def upgrade() -> None:
     )
     op.create_index("ix_checks_run_id", "checks", ["run_id", "created_at"], unique=False)
     op.create_table(
-        "class_names",
-        sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
-        sa.Column("id", sa.String(length=32), nullable=False),
-        sa.Column("project_id", sa.String(length=32), nullable=False),
-        sa.Column("run_id", sa.String(length=32), nullable=True),
-        sa.Column("kind", sa.String(length=20), nullable=False),
-        sa.Column("old", sa.Text(), nullable=False),
-        sa.Column("new", sa.Text(), nullable=False),
-        sa.Column("by", sa.String(length=32), nullable=False),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("undone_at", sa.DateTime(timezone=True), nullable=True),
-        sa.Column("undone_by", sa.String(length=32), nullable=True),
-        sa.ForeignKeyConstraint(["by"], ["people.id"], name=op.f("fk_class_names_by")),
-        sa.ForeignKeyConstraint(["project_id"], ["projects.id"], name=op.f("fk_class_names_project_id")),
-        sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_class_names_run_id")),
-        sa.ForeignKeyConstraint(["undone_by"], ["people.id"], name=op.f("fk_class_names_undone_by")),
-        sa.PrimaryKeyConstraint("number", name=op.f("pk_class_names")),
-        sa.UniqueConstraint("id", name=op.f("uq_class_names_id")),
-    )
-    op.create_index("ix_class_names_project_id", "class_names", ["project_id", "number"], unique=False)
-    op.create_table(
         "exports",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("project_id", sa.String(length=32), nullable=False),
@@ -309,6 +288,19 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_exports")),
     )
     op.create_index("ix_exports_project_id", "exports", ["project_id", "created_at"], unique=False)
+    op.create_table(
+        "group_names",
+        sa.Column("number", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=True, nullable=False),
+        sa.Column("run_id", sa.String(length=32), nullable=False),
+        sa.Column("old", sa.Text(), nullable=False),
+        sa.Column("new", sa.Text(), nullable=False),
+        sa.Column("by", sa.String(length=32), nullable=False),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(["by"], ["people.id"], name=op.f("fk_group_names_by")),
+        sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_group_names_run_id")),
+        sa.PrimaryKeyConstraint("number", name=op.f("pk_group_names")),
+    )
+    op.create_index("ix_group_names_run_id", "group_names", ["run_id", "number"], unique=False)
     op.create_table(
         "jobs",
         sa.Column("id", sa.String(length=32), nullable=False),
