@@ -31,6 +31,13 @@ def test_short_texts_and_verdicts_get_advice():
     assert "verdicts" in label(long[0], VERDICTS, long[1]).advice["message"]
 
 
+def test_other_languages_get_the_multilingual_encoder():
+    source = ["das Personal war freundlich", "das Rad ist schnell", "die Bedienung war nett", "ein gutes Rad"] * 10
+    target = ["unfreundliches Personal und eine schlechte Bedienung", "das Rad ist zu langsam für mich"] * 10
+    result = isthmus.label(source, TOPICS, target)
+    assert "embed='use'" in result.advice["message"]
+
+
 def test_an_encoder_or_another_method_gets_none():
     assert label(embed=vectors).advice is None
     assert label(method="nbc").advice is None

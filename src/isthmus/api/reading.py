@@ -185,10 +185,13 @@ def advise_encoder(result: Any) -> dict[str, str] | None:
         reason = "The texts are short"
     else:
         return None
-    name = "bge-small-en-v1.5" if languages_in_use(result.texts) == ("en",) else "multilingual-e5-small"
+    if languages_in_use(result.texts) == ("en",):
+        name = "bge-small-en-v1.5"
+        steps = f"Install isthmus[onnx], run 'isthmus models get {name}', and label again with embed='{name}'."
+    else:  # measured in docs/measured/languages.md
+        steps = "Install isthmus[multilingual] and label again with embed='use'."
     message = (
-        f"{reason}, and no sentence encoder was used; an encoder would probably label more texts correctly. Install "
-        f"isthmus[onnx], run 'isthmus models get {name}', and label again with embed='{name}'."
+        f"{reason}, and no sentence encoder was used; an encoder would probably label more texts correctly. {steps}"
     )
     return {"code": "no-encoder", "message": message}
 
