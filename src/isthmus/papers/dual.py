@@ -5,7 +5,8 @@ held whole. Rows (documents) come first and columns (words) second in stacked ar
 
 Readings of the text: a kernel of width σ is exp(−d²/2σ²); the exponent of the iterated Laplacian is not given, 1 is the
 plain one; "class normalization" brings the scores of each class to mean 0 and deviation 1 over the unlabelled rows
-(Huang and Kecman 2004); MA starts from the solution of MR with γ = μ = 1, since the paper does not name its start.
+(Huang and Kecman 2004); MA starts from the solution of MR with γ = μ = 1, since the paper does not name its start;
+``start="random"`` starts from random coefficients.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
 from isthmus._progress import progress
-from isthmus.base import FROM_1, POSITIVE, Domains
+from isthmus.base import FROM_1, POSITIVE, Domains, StrOptions
 from isthmus.classify.dual.base import DualClassifier
 from isthmus.classify.dual.solvers import KernelSolution, kernel_cg
 from isthmus.classify.rules import GaussianDualRule, gaussian_kernel, squared_distances
@@ -263,11 +264,14 @@ class LiteralFactor(LiteralDualClassifier):
         Weight of the function norms.
     mu : float, default=0.01
         Weight of the approximation.
+    start : {"graph", "random"}, default="graph"
+        Coefficients before the first iteration: the solution of MR with γ = μ = 1, or normal random numbers divided by
+        the number of rows or columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, list]] = {
         name: allowed for name, allowed in LiteralManifold._parameter_constraints.items() if name != "power"
-    }
+    } | {"start": [StrOptions({"graph", "random"})]}
 
     def __init__(
         self,
@@ -278,6 +282,7 @@ class LiteralFactor(LiteralDualClassifier):
         word_width=0.69,
         gamma=1e-4,
         mu=0.01,
+        start="graph",
         random_state=None,
     ):
         self.word_labels = word_labels
@@ -286,6 +291,7 @@ class LiteralFactor(LiteralDualClassifier):
         self.word_width = word_width
         self.gamma = gamma
         self.mu = mu
+        self.start = start
         self.random_state = random_state
 
     def _fit(self, domains: Domains) -> np.ndarray:
@@ -317,7 +323,10 @@ class LiteralFactor(LiteralDualClassifier):
         return self._finish(domains, sides, np.concatenate(F))
 
     def _start(self, K: tuple, X: sp.csr_matrix, targets: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        """Return α and β to start from: the solution of MR with γ = μ = 1."""
+        """Return α and β to start from: the solution of MR with γ = μ = 1, or random numbers."""
+        if self.start == "random":
+            sizes = np.repeat([len(side) for side in K], [len(side) for side in K])
+            return check_random_state(self.random_state).standard_normal(targets.shape) / sizes[:, None]
         M = normalised_laplacian(X)
         limits = {"tol": START_TOL, "max_iter": CG_STEPS}
         return manifold_coefficients(K, M, targets, weights, 1.0, 1.0, 1, **limits).coefficients
