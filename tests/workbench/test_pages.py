@@ -269,7 +269,8 @@ def test_a_sample_is_counted_in_the_list_and_on_the_overview(client, workspace, 
     page = client.get(place).text
     assert "Right, measured" in page
     own = " ".join(client.get(f"/projects/{project.id}/runs/{run.id}").text.split())
-    assert re.search(r"blind sample</a> of \d+ documents found \d+% \(\d+–\d+%\) of all labels right", own), "as the overview says"
+    found = re.search(r"blind sample</a> of \d+ documents found \d+% \(\d+–\d+%\) of all labels right", own)
+    assert found, "as the overview says"
     assert "of 22 documents" in page
     assert "Expected right" not in page
     waiting = workspace.queue.counts(run.id)["to_review"]

@@ -26,7 +26,8 @@ SITTING = LOOK  # answers that a forecast assumes if nobody gives a number
 # Fields of requests, with their limits in characters; the workspace checks names again.
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Text = Annotated[str, Field(max_length=2_000)]
-NameField, TextField = Annotated[Name, Body(embed=True)], Annotated[Text, Body(embed=True)]
+NameField = Annotated[Name, Body(embed=True)]
+TextField = Annotated[Text, Body(embed=True)]
 Token = Annotated[Annotated[str, Field(min_length=1, max_length=64)] | None, Body()]
 After = Annotated[int | None, Query(ge=-1, lt=2**31, description="the last number of the page before")]
 Limit = Annotated[int, Query(ge=1, le=500)]

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.concurrency import run_in_threadpool
@@ -193,9 +194,9 @@ class Gate:
             log.warning("answer not read", extra={"facts": {"path": scope["path"]}})
         finally:
             self._requests -= 1
-            facts |= {"method": scope["method"], "path": scope["path"], "read": body.size}
-            facts |= {"ms": round(1000 * (time.perf_counter() - started), 1)}
-            log.info("request", extra={"facts": facts | {"person": getattr(request.state.person, "id", None)}})
+            about: dict[str, Any] = {"method": scope["method"], "path": scope["path"], "read": body.size, **facts}
+            about |= {"ms": round(1000 * (time.perf_counter() - started), 1)}
+            log.info("request", extra={"facts": about | {"person": getattr(request.state.person, "id", None)}})
 
     async def _enter(self, request: Request) -> dict[str, str]:
         """Find the session and the person for a request; return the header with a new session's cookie, if any."""

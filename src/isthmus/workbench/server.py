@@ -133,7 +133,8 @@ def make_server(app: Any, settings: Settings) -> uvicorn.Server:
     async def drop_idle() -> None:
         """Close connections on which no request has arrived since the last call."""
         # uvicorn limits the time between two requests, but not the time within which headers must arrive.
-        found = {(one, one.cycle) for one in server.server_state.connections if not _is_answering(one)}
+        connections: set[Any] = {*server.server_state.connections}
+        found = {(one, one.cycle) for one in connections if not _is_answering(one)}
         for connection, _ in idle & found:
             connection.transport.abort()
         idle.clear()
@@ -151,7 +152,7 @@ def make_server(app: Any, settings: Settings) -> uvicorn.Server:
         ws="none",
         h11_max_incomplete_event_size=MAX_HEAD,
         limit_concurrency=settings.max_connections,
-        timeout_notify=settings.head_seconds,
+        timeout_notify=round(settings.head_seconds),
         callback_notify=drop_idle,
     )
     server = uvicorn.Server(config)

@@ -16,6 +16,7 @@ from isthmus.feedback.answers import PICKED, RANDOM, READ
 from isthmus.workspace.context import (
     Part,
     add,
+    change,
     check_label,
     check_name,
     choose_one,
@@ -528,11 +529,12 @@ def undo_batch(session: Session, batch: str, *, by: str, project: str) -> None:
     a, p, now = ANSWERS.c, PREDICTIONS.c, utc_now()
     touched = sa.select(a.document_id).where(a.batch == batch)
     lock_documents(session, session.scalars(touched).all())
-    count = session.execute(
+    count = change(
+        session,
         ANSWERS.update()
         .where(a.batch == batch, a.undone_at.is_(None))
-        .values(undone_at=now, undone_by=by, current=False)
-    ).rowcount
+        .values(undone_at=now, undone_by=by, current=False),
+    )
     # A document of a random sample must be answered again, or the sample would count too few answers.
     of_batch = sa.select(a.id).where(a.batch == batch)
     session.execute(CHECKED.update().where(CHECKED.c.answer_id.in_(of_batch)).values(answer_id=None, leased_to=None))

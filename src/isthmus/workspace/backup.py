@@ -30,7 +30,6 @@ from isthmus.workspace.schema import (
     ANSWERS,
     COLLECTIONS,
     DOCUMENTS,
-    EXPORTS,
     FILES,
     JOBS,
     METADATA,
@@ -38,6 +37,7 @@ from isthmus.workspace.schema import (
     PREDICTIONS,
     RUNS,
     Collection,
+    Export,
     File,
     Run,
 )
@@ -405,9 +405,9 @@ def _file_problems(session: Session, context: Context, thorough: bool) -> list[s
             f"{plural(len(orphans), 'file')} of uploads that were refused or interrupted ({size:,.1f} MiB); they are "
             "removed when isthmus serve starts."
         )
-    for row in session.execute(sa.select(EXPORTS.c.id, EXPORTS.c.ending, EXPORTS.c.name)):
-        if not (context.folder / "exports" / f"{row.id}{row.ending}").exists():
-            problems.append(f"The export {row.name!r} is missing; it can be made again.")
+    for export in session.scalars(sa.select(Export)):
+        if not (context.folder / "exports" / f"{export.id}{export.ending}").exists():
+            problems.append(f"The export {export.name!r} is missing; it can be made again.")
     return problems
 
 
@@ -422,12 +422,12 @@ def _count_problems(session: Session, context: Context) -> list[str]:
             )
     predictions = count_by(session, PREDICTIONS.c.run_id)
     # A diagnosis has no predictions and no model.
-    for row in session.scalars(sa.select(Run).where(RUNS.c.state == "done", RUNS.c.kind == "label")):
-        wanted = documents.get(row.target, 0)
-        if predictions.get(row.id, 0) != wanted:
-            problems.append(f"{row.name!r} labels {predictions.get(row.id, 0):,} of {wanted:,} documents.")
-        if not context.model_path(row.id).exists():
-            problems.append(f"The model of {row.name!r} is missing; run it again to teach or export it.")
+    for run in session.scalars(sa.select(Run).where(RUNS.c.state == "done", RUNS.c.kind == "label")):
+        wanted = documents.get(run.target, 0)
+        if predictions.get(run.id, 0) != wanted:
+            problems.append(f"{run.name!r} labels {predictions.get(run.id, 0):,} of {wanted:,} documents.")
+        if not context.model_path(run.id).exists():
+            problems.append(f"The model of {run.name!r} is missing; run it again to teach or export it.")
     return problems
 
 

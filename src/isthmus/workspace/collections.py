@@ -305,7 +305,7 @@ class Collections(Part):
         row = self._get(Collection, id)
         progress("reading the file", 0, 1)
         if docs is None:
-            docs = self._read(row, row.mapping, row.kind)
+            docs = self._read(row, row.mapping or {}, row.kind)
         with self._db.writing() as session:
             # An interrupted import may have stored a part of the rows.
             session.execute(TERMS.delete().where(TERMS.c.collection_id == id))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Session
@@ -144,6 +144,24 @@ def add(session: Session, row: Row) -> Row:
     session.add(row)
     session.flush()
     return row
+
+
+def change(session: Session, statement: Any) -> int:
+    """Change or delete many rows.
+
+    Parameters
+    ----------
+    session : Session
+        Session with an open transaction.
+    statement : Any
+        Statement that updates or deletes rows.
+
+    Returns
+    -------
+    int
+        Number of changed rows.
+    """
+    return cast(sa.CursorResult, session.execute(statement)).rowcount
 
 
 def count_by(session: Session, column: Any, *where: Any) -> dict[Any, int]:

@@ -246,7 +246,7 @@ class Exports(Part):
         ending = choose_one(ending or KINDS[kind][0], KINDS[kind], f"ending of an export of {kind}")
         name, number = self._get(Project, project).name, ""
         if run is not None or kind in _OF_A_RUN:
-            found = self._get(Run, run)
+            found = self._get(Run, str(run))
             number = f"-run-{found.number}"
             if kind in _OF_A_RUN and (found.project != project or found.state != DONE or found.kind != "label"):
                 raise UsageError("Only a finished labelling run of this project can be exported.")

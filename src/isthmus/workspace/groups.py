@@ -15,6 +15,7 @@ from isthmus.feedback.answers import PICKED, propose_names
 from isthmus.workspace.answers import add_batch
 from isthmus.workspace.context import (
     add,
+    change,
     check_label,
     check_name,
     check_page,
@@ -397,7 +398,7 @@ class Words(LabelledPart):
     def _end(self, session: Session, project: str, word: str, by: str) -> int:
         """Mark the word's present class as removed and return the number of changed rows."""
         holds = sa.and_(WORDS.c.project_id == project, WORDS.c.word == word, WORDS.c.removed_at.is_(None))
-        return session.execute(WORDS.update().where(holds).values(removed_at=utc_now(), removed_by=by)).rowcount
+        return change(session, WORDS.update().where(holds).values(removed_at=utc_now(), removed_by=by))
 
 
 def check_word(word: Any) -> str:

@@ -16,6 +16,7 @@ from isthmus.exceptions import DataError, UsageError
 from isthmus.workspace.context import (
     Part,
     add,
+    change,
     check_name,
     choose_one,
     find,
@@ -767,7 +768,7 @@ class Projects(Part):
             if role != OWNER:
                 _require_other_owner(session, project, found)
             # Change the role of a member; add the person if they are none.
-            if session.execute(MEMBERS.update().where(*place).values(role=role)).rowcount == 0:
+            if change(session, MEMBERS.update().where(*place).values(role=role)) == 0:
                 add(session, Member(project=project, person=person, role=role))
             note_event(session, "member added", by=by, project=project, subject=person, role=role)
 
@@ -792,7 +793,7 @@ class Projects(Part):
             find(session, Project, project, lock=True)
             _require_other_owner(session, project, find(session, Person, person))
             found = MEMBERS.delete().where(MEMBERS.c.project_id == project, MEMBERS.c.person_id == person)
-            if session.execute(found).rowcount:
+            if change(session, found):
                 note_event(session, "member removed", by=by, project=project, subject=person)
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import set_committed_value
 
-from isthmus.workspace.context import Part, check_count, count_by, find, missing
+from isthmus.workspace.context import Part, change, check_count, count_by, find, missing
 from isthmus.workspace.database import storable, utc_now
 from isthmus.workspace.schema import (
     ANSWERED,
@@ -113,7 +113,7 @@ class Queue(Part):
             project = find(session, Run, run).project
             again = give_up_seconds(session, project, user, document, later)
             free = changed.values(state=OPEN, leased_to=None, leased_until=None, **values)
-            return again + session.execute(free).rowcount
+            return again + change(session, free)
 
     def counts(self, run: str) -> dict[str, int]:
         """Count the documents of a run by their state in the queue.
@@ -421,7 +421,7 @@ def give_up_seconds(session: Session, project: str, user: str, document: str | N
     values: dict[str, Any] = {"leased_to": None, "leased_until": None}
     if later is not None:
         values["since"] = utc_now() + later
-    return session.execute(SECOND_READINGS.update().where(*held).values(**values)).rowcount
+    return change(session, SECOND_READINGS.update().where(*held).values(**values))
 
 
 def undo_seconds(session: Session, batch: str, by: str, until: datetime) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import UTC, datetime
-from typing import Annotated, Any, ClassVar, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, dataclass_transform, get_args, get_type_hints
 
 import sqlalchemy as sa
 from sqlalchemy.orm import DeclarativeBase, Mapped, MappedAsDataclass, column_property, mapped_column
@@ -84,6 +84,11 @@ Size = Annotated[int, mapped_column(sa.BigInteger)]
 Json = dict[str, Any]
 
 
+def _joined(query: sa.ScalarSelect) -> Any:
+    """Return a value from another table that is read with each row."""
+    return column_property(query)
+
+
 def _key() -> Any:
     """Return the column of a random id."""
     return mapped_column(sa.String(32), primary_key=True, default_factory=new_id)
@@ -103,9 +108,12 @@ def _to(table: str, column: str | None = None, **options: Any) -> Any:
     """Return a column that refers to a row of another table."""
     key = "sha256" if table == "files" else "id"
     names = () if column is None else (column,)
-    return mapped_column(*names, sa.String(64 if table == "files" else 32), sa.ForeignKey(f"{table}.{key}"), **options)
+    kind: Any = sa.String(64 if table == "files" else 32)
+    return mapped_column(*names, kind, sa.ForeignKey(f"{table}.{key}"), **options)
 
 
+# Type checkers do not see that the argument of the base class holds for every table.
+@dataclass_transform(kw_only_default=True, field_specifiers=(mapped_column, column_property))
 class Base(MappedAsDataclass, DeclarativeBase, kw_only=True):
     """Base class of the tables."""
 
@@ -213,7 +221,7 @@ class Member(Base):
 
     project: Mapped[str] = _to("projects", "project_id", primary_key=True)
     person: Mapped[str] = _to("people", "person_id", primary_key=True, index=True)
-    name: Mapped[str] = column_property(sa.select(Person.name).where(Person.id == person.column).scalar_subquery())
+    name: Mapped[str] = _joined(sa.select(Person.name).where(Person.id == person.column).scalar_subquery())  # type: ignore[attr-defined]
     role: Mapped[State]
     since: Mapped[datetime] = _now()
 
@@ -240,7 +248,7 @@ class Collection(Base):
     name: Mapped[FileName]
     kind: Mapped[ShortState]
     sha256: Mapped[str] = _to("files")
-    size: Mapped[int] = column_property(sa.select(File.size).where(File.sha256 == sha256.column).scalar_subquery())
+    size: Mapped[int] = _joined(sa.select(File.size).where(File.sha256 == sha256.column).scalar_subquery())  # type: ignore[attr-defined]
     state: Mapped[State]
     mapping: Mapped[Json | None] = mapped_column(default=None)
     documents: Mapped[int] = mapped_column(default=0)
@@ -380,11 +388,11 @@ class Prediction(Base):
     run: Mapped[str] = _to("runs", "run_id", primary_key=True)
     document: Mapped[str] = _to("documents", "document_id")
     position: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    name: Mapped[str] = column_property(
-        sa.select(Document.name).where(Document.id == document.column).scalar_subquery()
+    name: Mapped[str] = _joined(
+        sa.select(Document.name).where(Document.id == document.column).scalar_subquery()  # type: ignore[attr-defined]
     )
-    text: Mapped[str] = column_property(
-        sa.select(Document.text).where(Document.id == document.column).scalar_subquery()
+    text: Mapped[str] = _joined(
+        sa.select(Document.text).where(Document.id == document.column).scalar_subquery()  # type: ignore[attr-defined]
     )
     label: Mapped[str]
     confidence: Mapped[float]
@@ -397,8 +405,8 @@ class Prediction(Base):
     reason: Mapped[str]
     state: Mapped[ShortState]
     leased_until: Mapped[datetime | None] = mapped_column(default=None)
-    answer: Mapped[str | None] = column_property(
-        sa.select(Answer.label).where(Answer.document == document.column, Answer.current).scalar_subquery()
+    answer: Mapped[str | None] = _joined(
+        sa.select(Answer.label).where(Answer.document == document.column, Answer.current).scalar_subquery()  # type: ignore[attr-defined]
     )
     leased_to: Mapped[str | None] = _to("people", default=None)
     asked_at: Mapped[datetime | None] = mapped_column(default=None)
@@ -513,11 +521,11 @@ class Check(Base):
     size: Mapped[int]
     seed: Mapped[Size]
     threshold: Mapped[float | None]
-    answered: Mapped[int] = column_property(
+    answered: Mapped[int] = _joined(
         sa.select(sa.func.count())
         .select_from(Checked)
         .join(Answer, Answer.id == Checked.answer)
-        .where(Checked.check == id.column, Answer.undone_at.is_(None))
+        .where(Checked.check == id.column, Answer.undone_at.is_(None))  # type: ignore[attr-defined]
         .scalar_subquery()
     )
     created_by: Mapped[str] = _to("people")
@@ -596,11 +604,11 @@ class Event(Base):
 
 
 # The tables themselves, for statements about many rows.
-PEOPLE, PROJECTS, MEMBERS, ENDED_SESSIONS, INVITATIONS, FILES, COLLECTIONS, DOCUMENTS, TERMS, RUNS, RUN_TABLES = (
-    kind.__table__
-    for kind in (Person, Project, Member, EndedSession, Invitation, File, Collection, Document, Term, Run, RunTable)
-)
-ANSWERS, PREDICTIONS, ANNOTATORS, SECOND_READINGS, WORDS, GROUP_NAMES, CHECKED, CHECKS, JOBS, EXPORTS, EVENTS = (
-    kind.__table__
-    for kind in (Answer, Prediction, Annotator, SecondReading, Word, GroupName, Checked, Check, Job, Export, Event)
-)
+_TABLES = (
+    Person, Project, Member, EndedSession, Invitation, File, Collection, Document, Term, Run, RunTable, Answer,
+    Prediction, Annotator, SecondReading, Word, GroupName, Checked, Check, Job, Export, Event,
+)  # fmt: skip
+(
+    PEOPLE, PROJECTS, MEMBERS, ENDED_SESSIONS, INVITATIONS, FILES, COLLECTIONS, DOCUMENTS, TERMS, RUNS, RUN_TABLES,
+    ANSWERS, PREDICTIONS, ANNOTATORS, SECOND_READINGS, WORDS, GROUP_NAMES, CHECKED, CHECKS, JOBS, EXPORTS, EVENTS,
+) = (METADATA.tables[kind.__tablename__] for kind in _TABLES)  # fmt: skip
