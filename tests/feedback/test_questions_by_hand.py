@@ -13,7 +13,7 @@ import isthmus
 from isthmus.exceptions import UsageError
 from isthmus.feedback import DocumentViews
 from isthmus.feedback.accounting import outlook
-from isthmus.feedback.asking import _drawn_first, ask, ask_documents, ask_words, dispute_of, doubt_of
+from isthmus.feedback.asking import _drawn_first, ask, ask_documents, ask_words, doubt_of
 from isthmus.feedback.correction import (
     fit_sharpness,
     learn_correction,
@@ -25,13 +25,6 @@ from isthmus.feedback.self_training import _match_confidence, train_on_everythin
 from isthmus.feedback.softmax_ridge import fit_softmax_ridge
 
 CLASSES = np.array(["a", "b", "c"])
-
-
-def test_dispute_is_the_share_of_methods_that_say_something_else():
-    labels = np.array(["a", "b", "c"])
-    opinions = [np.array(["a", "b", "a"]), np.array(["b", "b", "a"]), np.array(["c", "b", "c"])]
-    assert dispute_of(labels, opinions) == pytest.approx([2 / 3, 0, 2 / 3])
-    assert dispute_of(labels, []).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_what_lies_near_an_answer_is_worth_less():

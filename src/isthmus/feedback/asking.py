@@ -62,24 +62,6 @@ def doubt_of(probabilities: np.ndarray) -> np.ndarray:
     return 1.0 - (ordered[:, -1] - ordered[:, -2])
 
 
-def dispute_of(labels: np.ndarray, opinions: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the share of methods that disagree with each label.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (n_documents,)
-    opinions : sequence of ndarray of shape (n_documents,)
-        Labels by each method.
-
-    Returns
-    -------
-    ndarray of shape (n_documents,)
-    """
-    if not len(opinions):
-        return np.zeros(len(labels))
-    return np.mean([np.asarray(opinion) != labels for opinion in opinions], axis=0)
-
-
 def ask_documents(
     probabilities: np.ndarray,
     classes: np.ndarray,
@@ -137,7 +119,10 @@ def ask_documents(
     [1, 3]
     """
     labels = np.asarray(classes)[probabilities.argmax(axis=1)]
-    doubt, dispute = doubt_of(probabilities), dispute_of(labels, list(opinions.values()))
+    doubt, dispute = doubt_of(probabilities), np.zeros(len(labels))
+    if opinions:
+        # Share of the methods that disagree with the label.
+        dispute = np.mean([np.asarray(opinion) != labels for opinion in opinions.values()], axis=0)
     # The constant gives documents without a dispute some worth.
     worth = doubt * (ASKING["dispute"] + dispute)
     # Answered documents are never asked about again.

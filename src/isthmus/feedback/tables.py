@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -146,9 +146,11 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
     among : int or None
         Number of most confident documents from which the sample was drawn; None if it was drawn from all.
     """
-    with (
-        _retold("bad-answers", "The answers have", "bad-check", "The checked sample has"),
-        _retold("length-mismatch", "of the answers", "length-mismatch", "of the checked sample"),
+    with _reworded(
+        {
+            "bad-answers": ("The answers have", "The checked sample has", "bad-check"),
+            "length-mismatch": ("of the answers", "of the checked sample", "length-mismatch"),
+        }
     ):
         columns = _as_columns(table, len(labelling.texts))
         rows, truths = _find_rows(columns, labelling)
@@ -159,25 +161,22 @@ def read_truths(labelling: Labelling, table: Any) -> tuple[list[int], list, int 
 
 
 @contextmanager
-def _retold(code: str, about: str, new_code: str, in_place: str) -> Iterator[None]:
-    """Convert errors of one code to another code, with another name for the given data."""
+def _reworded(changes: Mapping[str, tuple[str, str, str]]) -> Iterator[None]:
+    """Replace a phrase of an error, and its code; ``changes`` has both phrases and the new code by the present code."""
     try:
         yield
     except DataError as error:
-        # Other errors do not mention the given data.
-        if error.code != code:
+        # Errors with other codes do not mention the given data.
+        if error.code not in changes:
             raise
-        raise DataError(str(error).replace(about, in_place), code=new_code) from None
+        phrase, other, code = changes[error.code]
+        raise DataError(str(error).replace(phrase, other), code=code) from None
 
 
-@contextmanager
-def _about(what: str) -> Iterator[None]:
+def _about(what: str) -> AbstractContextManager[None]:
     """Convert errors about a checked sample to errors about a table that is read in the same way."""
-    with (
-        _retold("bad-check", "checked sample", "bad-answers", what),
-        _retold("length-mismatch", "checked sample", "length-mismatch", what),
-    ):
-        yield
+    codes = {"bad-check": "bad-answers", "length-mismatch": "length-mismatch"}
+    return _reworded({code: ("checked sample", what, new) for code, new in codes.items()})
 
 
 def read_source_corrections(labelling: Labelling, table: Any) -> dict[int, Any]:
