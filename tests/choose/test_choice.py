@@ -30,7 +30,7 @@ from isthmus.choose.decision import Decision
 from isthmus.choose.evidence import DRAWS, WordView, beyond_chance, class_accuracy, information
 from isthmus.choose.stages import names as names_stage
 from isthmus.choose.stages.apply import Batch, LabelShift, Lexicon, Temperature, find_power, pool, reweight_classes
-from isthmus.choose.stages.label_shift import class_factors
+from isthmus.choose.stages.label_shift import LABEL_SHIFT, class_factors
 from isthmus.choose.stages.lexicon import shared_errors, weigh_lexicon
 from isthmus.choose.texts import TransferTexts
 from isthmus.choose.views import DenseView, View, even_lengths
@@ -335,18 +335,18 @@ def test_review_mask_keeps_the_budget():
     confidence = np.random.default_rng(0).uniform(0.5, 1, 500)
     mask = review_mask(confidence, 0.1)
     assert 0 < mask.sum() < 500
-    assert np.mean(1 - confidence[~mask]) <= 0.1
+    assert np.sum(1 - confidence[~mask]) <= 0.1 * len(confidence)
     assert confidence[~mask].min() >= confidence[mask].max()
     assert not review_mask([0.99, 0.99], 0.1).any()
     assert review_mask([0.5, 0.5], 0.1).all()
 
 
 @pytest.mark.slow
-def test_later_texts_have_no_expected_accuracy(pair):
+def test_a_few_later_texts_have_no_expected_accuracy(pair):
     source, labels, target, *_ = pair
     result = isthmus.label(source, labels, target[:60])
     later = result.label_new(target[60:70])
-    assert later.expected_accuracy is None
+    assert later.expected_accuracy.estimate is None
 
 
 def test_the_decision_on_later_texts_is_that_of_the_earlier_target(pair):
@@ -582,8 +582,8 @@ def test_what_following_shares_gains_is_measured_outside_new_groups(monkeypatch)
     assert sharp[outside].max(axis=1).mean() == pytest.approx(0.6, abs=1e-3), "brought to the accuracy outside groups"
     assert asked == [(30, 30)], "shares are compared outside new groups"
     moved = sharp * factors / (sharp * factors).sum(axis=1, keepdims=True)
-    right = moved[outside].max(axis=1).mean()
-    assert choice.accuracy.outside_groups == pytest.approx(right), "the mean over the documents outside"
+    right = expit(logit(moved[outside].max(axis=1).mean()) + LABEL_SHIFT["rise"])
+    assert choice.accuracy.outside_groups == pytest.approx(right), "above the mean over the documents outside"
     assert choice.accuracy.estimate == pytest.approx(0.5 / 0.6 * right)
     shown = choice.probabilities[outside].max(axis=1).mean()
     assert shown == pytest.approx(right, abs=1e-3), "what is shown is as sure as is expected, outside new groups"

@@ -18,6 +18,7 @@ from isthmus.choose.trust import (
     carried_over,
     confidence_outside,
     contradicted,
+    detected_noise,
     log_odds,
     moved_to,
     outside_groups,
@@ -325,3 +326,25 @@ def test_shares_that_labels_follow_are_told_though_they_hardly_moved(followed):
             "Class shares moved: b 45% in the source, about 50% in the target; a 55%, about 50%. "
             "Labels were brought to these shares."
         )
+
+
+@pytest.mark.parametrize(("size", "recall", "kept"), [(79, None, 0), (79, WORTHY, 1), (80, None, 1)])
+def test_a_few_source_documents_report_a_group_only_if_the_search_was_reliable(monkeypatch, size, recall, kept):
+    """Of 60 labelled rows, a search that nothing has proved marked a third of a target without any new class."""
+    source, labels = texts_of({"bikes": 50, "staff": 50}, 0)
+    target, _ = texts_of({"bikes": 40, "staff": 40}, 1)
+    scorer = LabelScorer(source[:size], labels[:size], target)
+    found = Novelty(["a group"], np.zeros(len(target), dtype=int))
+    monkeypatch.setattr("isthmus.choose.evidence.find_novel_groups", lambda *given: found)
+    scorer.source_labels = np.array(labels[:size])  # texts that occur twice count, too
+    scorer.simulated_recall = recall
+    assert len(scorer.novelty.groups) == kept
+    assert (scorer.novelty.membership >= 0).any() == bool(kept)
+
+
+def test_planted_wrong_labels_are_seen_in_clear_texts_and_not_in_texts_that_say_nothing():
+    source, labels = texts_of(dict.fromkeys(WORDS, 60), 0)
+    target, _ = texts_of(dict.fromkeys(WORDS, 40), 1)
+    clear = detected_noise(LabelScorer(source, labels, target), 0.3)
+    vague = detected_noise(LabelScorer(source, list(np.random.default_rng(0).permutation(labels)), target), 0.3)
+    assert clear > 0.5 > vague

@@ -68,10 +68,13 @@ def test_why_an_interval_is_wide(n_source, facts, reason):
 @pytest.mark.parametrize(("share", "noisy"), [(NOISE, True), (NOISE - 1e-9, False)])
 def test_a_noisy_source_is_told_from_a_share_on(monkeypatch, share, noisy):
     monkeypatch.setattr(trust, "contradicted", lambda table: share)
+    monkeypatch.setattr(trust, "detected_noise", lambda scorer, share: 0.9)
     scorer = SimpleNamespace(words=SimpleNamespace(source_table=None))
     labels = ["a"] * (THIN - 10) + ["b"] * 10
     told = source_warnings(scorer, labels)
     assert [row["topic"] for row in told] == (["noisy source"] if noisy else [])
+    monkeypatch.setattr(trust, "detected_noise", lambda scorer, share: 0.4)
+    assert source_warnings(scorer, labels) == [], "weak texts hide wrong labels"
     assert source_warnings(scorer, labels[1:])[0]["message"].startswith(f"Only {THIN - 1} labelled source documents")
     few = source_warnings(None, [*labels, *"cdefgh"])
     assert [row["message"] for row in few] == [

@@ -305,7 +305,7 @@ def test_grades(labels, order):
 
 
 def test_steps_between_grades():
-    assert grade_distance(["1", "x", "3"], [3, 1, "3"], (1, 2, "3")) == 1.0
+    assert grade_distance(["1", "x", "3"], [3, 1, "3"], (1, 2, "3"))[0] == 1.0
     assert grade_distance(["x"], ["1"], ("1", "2")) is None
 
 

@@ -66,7 +66,7 @@ def test_grades_keep_their_order_and_type():
 
 def test_distance_counts_steps_and_passes_over_strangers():
     order = ("low", "medium", "high")
-    assert grade_distance(["low", "high", "high"], ["high", "high", "odd"], order) == 1.0
+    assert grade_distance(["low", "high", "high"], ["high", "high", "odd"], order)[0] == 1.0
     assert grade_distance(["odd"], ["low"], order) is None
 
 

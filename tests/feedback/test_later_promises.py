@@ -51,7 +51,7 @@ def test_after_teaching_later_texts_are_reviewed_as_the_present_ones(labelled, t
 
 def test_after_teaching_later_texts_are_judged_by_what_the_answers_left(taught):
     kept = taught.settings["caution"], taught.settings["surest"]
-    assert kept == (taught.expected_accuracy.caution, 1.0), "what the answers left to doubt"
+    assert kept == (2 * taught.expected_accuracy.caution, 1.0), "what the answers left to doubt"
 
 
 def test_later_texts_of_a_new_group_are_marked(labelled):
@@ -66,3 +66,11 @@ def test_later_texts_of_a_new_group_are_marked(labelled):
     assert later.novel_group.tolist() == ["money", ""]
     assert later.review_reason[0] == "new group"
     assert later.novel[0]["documents"] == 1
+
+
+def test_after_answers_the_other_documents_are_as_sure_as_held_out_answers_were_right(taught):
+    answered = len(taught.answers.rows)
+    open_ = np.ones(len(taught.texts), dtype=bool)
+    open_[taught.answers.rows] = False
+    right = (taught.expected_accuracy.estimate * len(open_) - answered) / open_.sum()
+    assert taught.confidence[open_].mean() == pytest.approx(min(right, 0.999), abs=1e-6)

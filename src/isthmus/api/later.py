@@ -98,9 +98,10 @@ def judge_later(
     if expected.for_calibration is not None and later.outside.any():
         confidence = confidence.copy()
         confidence[later.outside] = shift_to_mean(confidence[later.outside], expected.for_calibration)
-        # The caution of a budget keeps its ratio to the width of the interval.
-        ratio = settings.get("caution", 0.0) / max(base.caution, 1e-9)
-        settings = settings | {"caution": ratio * expected.caution}
+        if any(row["unlike"] for row in rows):
+            # The caution of a budget keeps its ratio to the width of the interval.
+            ratio = settings.get("caution", 0.0) / max(base.caution, 1e-9)
+            settings = settings | {"caution": ratio * expected.caution}
     taught = "taught" if result.answers is not None else "fitted"
     name = settings.get("collection") or f"the collection on which the model was {taught}"
     warnings = unlike_warning(rows, words, expected, base, str(name))

@@ -27,6 +27,7 @@ from isthmus.choose.budgets import no_text_warnings, review_warnings
 from isthmus.choose.candidates import FittedCandidate, fit_candidate, make_scorer, texts_for, try_methods
 from isthmus.choose.choice import Choice, decide
 from isthmus.choose.evidence import LabelScorer
+from isthmus.choose.grades import grade_warnings
 from isthmus.choose.model import LabelModel, Member
 from isthmus.choose.names import NamedClasses, check_names_alone
 from isthmus.choose.sources import weigh_sources
@@ -296,6 +297,8 @@ def judge_job(job: LabelJob, fitted: Choice) -> JudgedLabels:
     more = review_warnings(expected, budget, all_reviewed=bool(review.all()), alone=fitted.single)
     if job.classes is not None:
         more += job.classes.warnings(_nameless(fitted.model))
+    if expected.estimate is not None:
+        more += grade_warnings(sharp, codes, fitted.model.classes_)
     more += no_text_warnings(int(without_text(job.texts.given_target).sum()), len(labels))
     settings = _settings(job, fitted, calibration)
     progress("judging the labels", 1, 1)

@@ -46,6 +46,8 @@ class LabelCheck:
         Documents of the sample without a true label; they count as not checked.
     grade_distance : float or None
         Mean number of steps between label and truth if the classes are grades (1 to 5, low to high); otherwise None.
+    within_one_step : float or None
+        Share of labels at most one step from the truth, if the classes are grades.
     expected : AccuracyEstimate or None
         The accuracy that was expected before the check.
     rows, true_labels : list
@@ -76,6 +78,7 @@ class LabelCheck:
     rows: list[int] = field(default_factory=list, repr=False)
     true_labels: list = field(default_factory=list, repr=False)
     grade_distance: float | None = None
+    within_one_step: float | None = None
     learned: int = 0
     guarantee: Guarantee | None = None
     among: int | None = None
@@ -205,7 +208,16 @@ class LabelCheck:
         """
         names = ["right", "n", "population", "accuracy", "low", "high", "confidence_level", "expectation"]
         names += ["guarantee"] if self.guarantee is not None else []
-        names += ["expected", "shares", "precision", "confusion", "new_classes", "blank", "grade_distance"]
+        names += [
+            "expected",
+            "shares",
+            "precision",
+            "confusion",
+            "new_classes",
+            "blank",
+            "grade_distance",
+            "within_one_step",
+        ]
         names += [name for name in ("learned", "among") if getattr(self, name)]
         found = {name: getattr(self, name) for name in names}
         found["expected"] = None if self.expected is None else vars(self.expected)
@@ -309,6 +321,7 @@ def check_labels(
         of_a_class, drawn = np.ones(len(labels), dtype=bool), np.ones(len(true), dtype=bool)
     right = int(np.sum(said == true))
     low, high = share_interval(right, len(true), len(labels), z)
+    steps = grade_distance([names[i] for i in said], [names[i] for i in true], grade_order(known))
     return LabelCheck(
         right=right,
         n=len(true),
@@ -322,7 +335,8 @@ def check_labels(
         confusion=_confusion_rows(names, said, true),
         new_classes=new,
         blank=sum(name is None for name in truths),
-        grade_distance=grade_distance([names[i] for i in said], [names[i] for i in true], grade_order(known)),
+        grade_distance=None if steps is None else steps[0],
+        within_one_step=None if steps is None else steps[1],
         expected=expected,
         rows=list(checked),
         true_labels=list(checked.values()),
@@ -519,7 +533,8 @@ def _lines(found: LabelCheck) -> list[str]:
         if said:
             lines.append(f"{' '.join(str(row['class']).split())}: {'; '.join(said)}")
     if found.grade_distance is not None:
-        lines.append(f"the labels are {found.grade_distance:.2f} steps from the true grade on average")
+        near = f", {found.within_one_step:.0%} at most one step"
+        lines.append(f"the labels are {found.grade_distance:.2f} steps from the true grade on average{near}")
     if found.blank:
         lines.append(
             f"{plural(found.blank, 'document')} of the sample without a true label left out; if they were the hard "

@@ -33,10 +33,18 @@ from isthmus._math.fitted import fitted
 from isthmus.choose.views import DenseView, JudgedView, View, count_pairs, even_lengths
 from isthmus.exceptions import DataError
 from isthmus.features.vectorizer import TextVectorizer
-from isthmus.shift.novelty import Novelty, Pair, compare_pair, find_novel_groups, simulate_on_source
+from isthmus.shift.novelty import (
+    Novelty,
+    Pair,
+    compare_pair,
+    find_novel_groups,
+    shows_its_worth,
+    simulate_on_source,
+)
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 EVIDENCE = fitted("evidence")
+NOVELTY = fitted("novelty")
 
 SAMPLE = 2_000  # documents of each side that are evaluated; larger sides are sampled
 FOLDS = 3  # folds of the cross-validation
@@ -345,8 +353,16 @@ class LabelScorer:
 
     @cached_property
     def novelty(self) -> Novelty:
-        """Groups of the target that belong to no class."""
-        return find_novel_groups(self.pair, self.words.target_rows, self.words.vectorizer.get_feature_names_out())
+        """Groups of the target that belong to no class.
+
+        A few source documents do not show what belongs to a class. With fewer than ``NOVELTY["unproven"]`` documents,
+        there are no groups unless the search was reliable on the source.
+        """
+        found = find_novel_groups(self.pair, self.words.target_rows, self.words.vectorizer.get_feature_names_out())
+        few = len(self.source_labels) < NOVELTY["unproven"]
+        if found.groups and few and not shows_its_worth(self.simulated_recall):
+            return Novelty([], np.full(len(found.membership), -1))
+        return found
 
     @cached_property
     def simulated_recall(self) -> dict[str, float] | None:

@@ -16,6 +16,7 @@ from isthmus.wording import AnswerForecast
 
 # Fitted constants; ``choose/trust.json`` states their units and origin.
 FORECAST = fitted("forecast")
+BY_ANSWERS = fitted("accuracy_by_answers")
 
 _EDGE = 1e-6  # smallest distance of a confidence from 0 and 1
 
@@ -69,7 +70,8 @@ def forecast_answers(
     after = np.ones(len(sure))
     after[left] = shift_to_mean(sure[left], mean)
     right, share = float(after.mean()), float(left.mean())
-    low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / n + FORECAST["off"] ** 2)
-    caution = float(clipped_logit(right) - clipped_logit(low))
+    measured = n + int((sure[left] >= 1 - _EDGE).sum())  # earlier answers have confidence 1
+    low = right - two_sided_z(0.9) * share * sqrt(right * (1 - right) / measured + FORECAST["off"] ** 2)
+    caution = BY_ANSWERS["caution"] * float(clipped_logit(right) - clipped_logit(low))
     then = review_mask(with_caution(after, max(0.0, caution)), budget) & left
     return AnswerForecast(answers, minutes, now, int(then.sum()), right)

@@ -632,8 +632,8 @@ def grade_order(labels: Sequence) -> tuple:
     return ()
 
 
-def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float | None:
-    """Return the mean number of steps between labels and true labels on a scale.
+def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> tuple[float, float] | None:
+    """Return the mean number of steps between labels and true labels on a scale, and the share at most one step off.
 
     Parameters
     ----------
@@ -646,7 +646,7 @@ def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float
 
     Returns
     -------
-    float or None
+    tuple of (float, float) or None
         None if no pair is on the scale.
     """
     step_of = {str(grade): step for step, grade in enumerate(order)}
@@ -655,7 +655,7 @@ def grade_distance(labels: Sequence, truths: Sequence, order: Sequence) -> float
         for label, truth in zip(labels, truths, strict=True)
         if str(label) in step_of and str(truth) in step_of
     ]
-    return sum(steps) / len(steps) if steps else None
+    return (sum(steps) / len(steps), sum(step <= 1 for step in steps) / len(steps)) if steps else None
 
 
 def _refuse(kind: str, what: str, remedy: str) -> LabelKind:

@@ -37,6 +37,8 @@ class Expectation:
     rate : float
     outside_groups : float or None
         Share of right labels among documents of no new group, if there are new groups.
+    open_outside : float or None
+        Share of right labels among documents without an answer and outside new groups.
     """
 
     estimate: float
@@ -46,6 +48,7 @@ class Expectation:
     answers: int
     rate: float = RATE
     outside_groups: float | None = None
+    open_outside: float | None = None
 
 
 def expect_accuracy(
@@ -118,7 +121,7 @@ def expect_accuracy(
         return (population - open_ + value * open_) / population
 
     found = of_all(share), of_all(low), of_all(high)
-    return Expectation(*found, basis, n, outside_groups=outside if len(grouped) else None)
+    return Expectation(*found, basis, n, outside_groups=outside if len(grouped) else None, open_outside=outside)
 
 
 def _weighted_share(

@@ -17,6 +17,7 @@ from isthmus._math.confidence import (
     lower_confidence_in_groups,
     review_mask,
     review_reasons,
+    shift_to_mean,
     with_caution,
     without_text,
 )
@@ -235,6 +236,12 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     in_group = groups["novel_group"] != ""
     left = np.isin(untaught.novel_group, [group["group"] for group in groups["novel"]])
     expected, ahead = account(fit, confidence, in_group, left[fit.indices], untaught.seed, whole)
+    if expected is not None:
+        # The held-out answers measured the accuracy; the confidences of the other documents follow it.
+        open_ = ~in_group & ~np.isin(np.arange(len(labels)), [*known.rows, *whole.documents])
+        right = expected.open_outside
+        if open_.any() and right is not None:
+            confidence[open_] = shift_to_mean(confidence[open_], right)
     learned = _compare(earlier, labels, known, given, expected, ahead)
     no_known_terms = rows_are_empty(earlier.views.words_of(rows))
     accuracy, cautious_confidence = _accuracy_after(expected, confidence, untaught.settings, whole)
@@ -252,7 +259,7 @@ def learn_answers(untaught: AnyLabelling, earlier: Labelling, known: Answers, gi
     )
     settings = untaught.settings
     if accuracy.estimate is not None:  # later texts get the same caution
-        settings = settings | {"caution": accuracy.caution, "surest": 1.0}
+        settings = settings | {"caution": BY_ANSWERS["caution"] * accuracy.caution, "surest": 1.0}
     return replace(
         untaught,
         labels=labels,
@@ -289,7 +296,7 @@ def _accuracy_after(
         accuracy = AccuracyEstimate(None, reason=reason)
         return accuracy, with_caution(confidence, settings.get("caution", 0.0), settings.get("surest", 1.0))
     accuracy = AccuracyEstimate(expected.estimate, expected.low, expected.high, outside_groups=expected.outside_groups)
-    return accuracy, with_caution(confidence, accuracy.caution)
+    return accuracy, with_caution(confidence, BY_ANSWERS["caution"] * accuracy.caution)
 
 
 @dataclass(frozen=True)

@@ -19,9 +19,11 @@ import isthmus
 from isthmus_bench.calibration import expected_calibration_error
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites import (
+    trust_answers,
     trust_forecast,
     trust_groups,
     trust_guarantee,
+    trust_later,
     trust_order,
     trust_shares,
     trust_short,
@@ -146,6 +148,7 @@ BASES: dict[str, tuple[Callable[[Path], tuple[Rows, Rows]], tuple[str, ...]]] = 
     "german-halves": (_german, (GERMAN_FILE,)),
     "webkb": (_webkb, (WEBKB_FILE,)),
 }
+ALL_FILES = tuple(dict.fromkeys(file for _, files in BASES.values() for file in files))
 HELD_BACK = ("dmoz-halves", "newsgroups-dmoz", "dmoz-newsgroups", "german-halves", "webkb")
 KINDS = ("plain", "missing", "turned", "noisy", "thin")
 
@@ -314,6 +317,18 @@ SUITE = Suite(
             "What answers were forecast to bring, and what they brought",
             trust_forecast.compare_all,
             files=trust_tune.FILES,
+        ),
+        "answers": Study(
+            "answers",
+            "What a hundred answers leave to review, and whether the finished file keeps to its budget",
+            trust_answers.measure_all,
+            files=ALL_FILES,
+        ),
+        "later": Study(
+            "later",
+            "Expected accuracy of later files, and files unlike the first one that are reported",
+            trust_later.measure_all,
+            files=tuple(dict.fromkeys((*ALL_FILES, CHINESE_FILES["thucnews_full_small"]))),
         ),
         "words": Study(
             "words",

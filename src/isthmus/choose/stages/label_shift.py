@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit
 
 from isthmus._math.confidence import clipped_logit
 from isthmus._math.fitted import fitted
@@ -34,6 +35,8 @@ def fit(decision: Decision) -> None:
     decision.vote_labels = decision.labels
     before = decision.accuracy
     confidence = float(decision.proba[decision.outside].max(axis=1).mean())
+    if len(decision.classes) > 2:
+        confidence = float(expit(clipped_logit(confidence) + LABEL_SHIFT["rise"]))
     decision.accuracy = moved_to(before, confidence, len(decision.classes))
     decision.gain = clipped_logit(decision.accuracy.for_calibration) - clipped_logit(before.for_calibration)
 
