@@ -395,6 +395,12 @@ def test_a_forged_description_is_refused(saved, edit):
     refuses(change(saved, edit), "is damaged")
 
 
+def test_string_kernels_with_a_text_too_few_are_refused(tmp_path):
+    path = label("strings").save(tmp_path / "m")
+    assert isthmus.load(path).method == "strings"
+    refuses(change(path, lambda header: fields(header, "rules.StringRule")["texts"].pop() and None), "is damaged")
+
+
 def npy(array):
     stream = io.BytesIO()
     np.save(stream, array)

@@ -12,6 +12,7 @@ import json
 import re
 import warnings
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from importlib import import_module
@@ -28,6 +29,7 @@ from isthmus.exceptions import DataError
 
 FORMAT = 4  # increased when versions cannot read each other's files
 _HEADER = "isthmus.json"
+_HEAD, _SHRINKS = 1 << 16, 0.8  # bytes of an array by which its compression is judged, and the share that is left
 TRIED = 20  # characters of a text on which a loaded model is tried
 _DEEPEST = 100  # nested values; a result has about 15
 
@@ -247,16 +249,19 @@ def save_result(result: Any, path: Any, kind: str, *, force: bool = False) -> Pa
         for name, array in arrays.values():
             stream = io.BytesIO()
             np.save(stream, array, allow_pickle=False)
-            archive.writestr(name, stream.getvalue())
+            # Most arrays of floating-point numbers hardly shrink, and unpacking them would take a second.
+            head = stream.getvalue()[:_HEAD]
+            packs = len(zlib.compress(head, 1)) < _SHRINKS * len(head)
+            archive.writestr(name, stream.getvalue(), zipfile.ZIP_DEFLATED if packs else zipfile.ZIP_STORED)
     return Path(path)
 
 
-def check_saved_file(path: str | Path) -> Path:
+def check_saved_file(path: str | PathLike) -> Path:
     """Refuse a missing file or a folder before the packages that read a file are imported.
 
     Parameters
     ----------
-    path : str or Path
+    path : str or path-like
 
     Returns
     -------

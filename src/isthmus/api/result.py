@@ -19,6 +19,7 @@ from isthmus._progress import shows_progress
 from isthmus._utils import plural, warn
 from isthmus._validation import check_texts
 from isthmus.api.frames import FrameResult
+from isthmus.choose.model import LabelModel
 from isthmus.choose.stages.apply import Answers as AnswersStage
 from isthmus.exceptions import DataError, MissingExtraError, UsageError
 from isthmus.features.counting import sharing
@@ -854,7 +855,15 @@ class LabelResult(FrameResult, Labelling):
         known = set(self.labels.tolist()) <= set(self.classes.tolist())
         # A model on given vectors has only the vectors of the fitted texts.
         own = self.texts[:1] if self.needs_vectors else ["", *(text[:TRIED] for text in self.texts[:1])]
-        proba = self.model.predict_proba(own)
+        # String kernels are tried with one fitted text, because comparing all of them takes half a second.
+        rules = {name: getattr(member, "rule", None) for name, member in self.model.members.items()}
+        small = {
+            name: replace(self.model.members[name], rule=rule.first())
+            for name, rule in rules.items()
+            if hasattr(rule, "first")
+        }
+        tried = LabelModel(self.model.members | small, self.model.weights, self.model.stages)
+        proba = tried.predict_proba(own)
         wide = proba.shape == (len(own), len(self.classes)) and self.probabilities.shape[1] == len(self.classes)
         finite = all(np.isfinite(part).all() for part in (proba, self.probabilities, self.confidence))
         if not (known and wide and finite):

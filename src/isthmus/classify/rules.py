@@ -7,9 +7,8 @@ A rule also contains the arrays from which ``isthmus.explain`` explains a label.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -656,11 +655,32 @@ class StringRule:
         rows = self.bend(self._compare(texts))
         return (rows @ self.weights + self.offset) * self.power
 
+    def first(self) -> StringRule:
+        """Return the rule with only the first fitted text, which suffices to try a rule that was loaded.
+
+        Returns
+        -------
+        StringRule
+
+        Raises
+        ------
+        ValueError
+            If the parts of the rule have different lengths.
+        """
+        centre = self.weights[:, 0] if self.bend.centre is None else self.bend.centre
+        if len({len(part) for part in (self.texts, self.weights, self.diagonal, centre)}) > 1:
+            raise ValueError("texts and weights have different lengths")
+        bend = self.bend if self.bend.centre is None else replace(self.bend, centre=centre[:1])
+        part = slice(1)
+        return replace(
+            self, texts=self.texts[part], bend=bend, weights=self.weights[part], diagonal=self.diagonal[part]
+        )
+
     def _compare(self, texts: Sequence[str]) -> np.ndarray:
         known = len(self.texts)
         options: dict[str, Any] = {"lowercase": self.lowercase, "squeeze": self.squeeze, "known": known}
         codes, offsets = encode_texts([*self.texts, *texts], self.lengths[0], **options)
-        if "numba" not in sys.modules and len(codes) * len(texts) <= FEW:
+        if len(codes) * len(texts) <= FEW:
             return compare_few(codes, offsets, *self.lengths, self.kind, known, self.diagonal)
         return ngram_gram(codes, offsets, *self.lengths, self.kind, split=known, normalize=True, n_jobs=self.n_jobs)[0]
 

@@ -295,20 +295,22 @@ def shared_ngrams(
         Counts in the other texts.
     """
     offsets = np.asarray(offsets, np.int64)
-    ends = np.repeat(offsets[1:], np.diff(offsets))
     symbols, own_symbols = np.unique(np.asarray(text, np.int64), return_inverse=True)
     other_symbols = _find(symbols, np.asarray(codes, np.int64))
     base = len(symbols) + 1  # so that a symbol that the text lacks, -1, leads to no n-gram of the text
-    own, at, there = np.zeros(len(text), np.int64), np.arange(len(codes)), np.zeros(len(codes), np.int64)
+    at = _possible_positions(own_symbols, other_symbols, lo)
+    own, there = np.zeros(len(text), np.int64), np.zeros(len(at), np.int64)
+    ends = offsets[np.searchsorted(offsets, at, side="right")]
     places, times = [np.zeros((0, 2), np.int64)], [np.zeros(0, np.int64)]
     parts = [sp.csr_matrix((len(offsets) - 1, 0), dtype=np.int64)]
     for length in range(1, min(hi, len(text)) + 1):
         keys = own[: len(text) - length + 1] * base + own_symbols[length - 1 :]
         names, first, own = np.unique(keys, return_index=True, return_inverse=True)
-        inside = at + length <= ends[at]
-        at, there = at[inside], there[inside]
-        there = _find(names, there * base + other_symbols[at + length - 1])
-        at, there = at[there >= 0], there[there >= 0].astype(np.int64)
+        inside = at + length <= ends
+        at, ends = at[inside], ends[inside]
+        there = _find(names, there[inside] * base + other_symbols[at + length - 1])
+        found = there >= 0
+        at, ends, there = at[found], ends[found], there[found].astype(np.int64)
         if length >= lo:
             order = np.argsort(first)
             where = np.searchsorted(offsets, at, side="right") - 1, np.argsort(order)[there]
@@ -317,6 +319,25 @@ def shared_ngrams(
             places.append(np.column_stack([first[order], np.full(len(order), length)]))
             times.append(np.bincount(own)[order])
     return np.concatenate(places), np.concatenate(times), sp.hstack(parts, format="csr")
+
+
+_HASHES = 1 << 16  # n-grams of one text are few, so hardly any other n-gram has the hash of one of them
+
+
+def _possible_positions(own_symbols: np.ndarray, other_symbols: np.ndarray, length: int) -> np.ndarray:
+    """Return the positions of the other texts at which an n-gram of the text may begin, by hashes of n-grams."""
+    marked = np.zeros(_HASHES, dtype=bool)
+    hashes = []
+    for symbols in (own_symbols, other_symbols):
+        values, size = symbols.astype(np.uint64), len(symbols) - length + 1
+        mixed = np.zeros(max(0, size), np.uint64)
+        for place in range(length if size > 0 else 0):
+            mixed *= np.uint64(0x9E3779B97F4A7C15)
+            mixed += values[place : place + size]
+        mixed *= np.uint64(0x9E3779B97F4A7C15)
+        hashes.append((mixed >> np.uint64(48)).astype(np.int64))
+    marked[hashes[0]] = True
+    return np.flatnonzero(marked[hashes[1]])
 
 
 def _find(names: np.ndarray, values: np.ndarray) -> np.ndarray:
