@@ -136,7 +136,7 @@ def test_a_small_source_leaves_its_landmarks_to_the_target(data):
 
 def test_many_documents_switch_to_landmarks_with_a_warning(data, monkeypatch):
     monkeypatch.setattr(classifier, "LANDMARKS", 60)
-    with pytest.warns(IsthmusWarning, match="60 landmark documents") as caught:
+    with pytest.warns(IsthmusWarning, match="with 60 of them") as caught:
         model = TransductiveKernelClassifier(max_exact=70).fit(*data)
     assert caught[0].message.code == "approximation"
     assert len(model.landmarks_) == 60
@@ -225,29 +225,26 @@ def test_as_many_documents_as_are_allowed_are_compared_whole(data, settings, lan
 
 
 RULES = [
-    ({}, True),
-    ({"kernel": "spectrum"}, True),
-    ({"kernel": StringKernel("intersection", (2, 4), lowercase=False, squeeze=False)}, True),
-    ({"n_landmarks": 30}, True),
-    ({"kernel": StringKernel(ngram_range=(2, 4)).cross}, False),
+    {},
+    {"kernel": "spectrum"},
+    {"kernel": StringKernel("intersection", (2, 4), lowercase=False, squeeze=False)},
+    {"n_landmarks": 30},
+    {"kernel": StringKernel(ngram_range=(2, 4)).cross},
 ]
 
 
-@pytest.mark.parametrize(("settings", "has"), RULES, ids=[str(case[0]) for case in RULES])
-def test_the_rule_of_a_model_is_the_model(data, settings, has):
+@pytest.mark.parametrize("settings", RULES, ids=[str(case) for case in RULES])
+def test_the_rule_of_a_model_is_the_model(data, settings):
     """Texts whose capitals and blanks count where that was asked for; a few at a time, and many."""
     texts, labels, domain = data
     texts = [text.upper() if i % 3 else text.replace(" ", "   ") for i, text in enumerate(texts)]
     model = TransductiveKernelClassifier(ngram_range=(2, 4), random_state=0, **settings).fit(texts, labels, domain)
     rule = model.prediction_rule()
-    assert (rule is not None) is has, f"{settings}: a rule"
     new = ["the STAFF   was polite", "the staff was polite", "a CHEAP bill", "a cheap  bill"]
     expected = np.log(model.predict_proba(new))
     expected -= expected.mean(axis=1, keepdims=True)
     told_apart = not getattr(settings.get("kernel"), "lowercase", True)
     assert np.allclose(expected[0], expected[1], atol=1e-9) is not told_apart, "capitals and blanks count"
-    if rule is None:
-        return
     for part in (slice(0, 1), slice(1, 4), slice(0, 4), slice(1, 2), slice(2, 4)):
         found = rule.scores(new[part])
         found = found - found.mean(axis=1, keepdims=True)

@@ -24,7 +24,8 @@ from isthmus.features.gram import compare_few, ngram_gram
 from isthmus.features.ngrams import encode_texts
 
 NOT_SAVED = {"saved": False}  # marks a field that a saved result does not contain
-FEW = 4_000_000  # characters times new texts; up to here comparing takes less time than loading compiled code
+# Up to so many new texts, and characters of all texts, comparing takes less time than loading compiled code.
+FEW_TEXTS, FEW_CHARACTERS = 3, 4_000_000
 LEAST = 1e-6  # smallest probability of a labeller
 BLOCK = 2048  # documents per kernel block; larger blocks are no faster and take more memory
 COPY = 1 - 1e-5  # cosine in single precision from which rows count as copies
@@ -680,7 +681,7 @@ class StringRule:
         known = len(self.texts)
         options: dict[str, Any] = {"lowercase": self.lowercase, "squeeze": self.squeeze, "known": known}
         codes, offsets = encode_texts([*self.texts, *texts], self.lengths[0], **options)
-        if len(codes) * len(texts) <= FEW:
+        if len(texts) <= FEW_TEXTS and len(codes) <= FEW_CHARACTERS:
             return compare_few(codes, offsets, *self.lengths, self.kind, known, self.diagonal)
         return ngram_gram(codes, offsets, *self.lengths, self.kind, split=known, normalize=True, n_jobs=self.n_jobs)[0]
 
