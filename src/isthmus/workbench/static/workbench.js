@@ -72,6 +72,7 @@
       if (under.get(key) === call) under.delete(key);
       if (!quiet) busy(-1);
       buttons.forEach(button => { button.disabled = false; });
+      if (bar) bar.hidden = true;
     });
     call.addEventListener("error", () => complain(by, "The server is not responding. Is it still running?"));
     call.addEventListener("load", async () => {
