@@ -107,3 +107,15 @@ def test_batches_of_one_collection_are_rarely_unlike():
         alarms += any(row["unlike"] for row in rows)
     assert alarms <= 4, f"{alarms} of 40 batches of the same collection"
     assert compare_words(["", ""], ["", ""], "en") == ([], [])
+
+
+def test_accuracy_by_month_is_the_mean_confidence_of_its_documents(labelled):
+    months = ["2025-01-15"] * 80 + ["2025-02-15"] * 120
+    rows = labelled.accuracy_by(months)
+    assert [(row["value"], row["documents"]) for row in rows] == [("2025-01-15", 80), ("2025-02-15", 120)]
+    for row, part in zip(rows, (slice(80), slice(80, 200)), strict=True):
+        assert row["estimate"] == pytest.approx(labelled.confidence[part].mean())
+        assert row["low"] < row["estimate"] < row["high"]
+        assert row["needs_review"] == labelled.needs_review[part].sum()
+    few = labelled.label_new(texts_of(10, 4)[0])
+    assert [row["estimate"] for row in few.accuracy_by(["a"] * 10)] == [None]

@@ -129,5 +129,5 @@ def accuracy_without_answers(accuracy: AccuracyEstimate | None, answered: int, o
     def without(share: float) -> float:
         return min(1.0, max(0.0, (share * of - answered) / open_))
 
-    ends = (without(end) for end in (accuracy.estimate, accuracy.low, accuracy.high))
-    return replace(accuracy, **dict(zip(("estimate", "low", "high"), ends, strict=True)))
+    estimate, low, high = (without(end) for end in (accuracy.estimate, accuracy.low, accuracy.high))
+    return replace(accuracy, estimate=estimate, low=low, high=high)

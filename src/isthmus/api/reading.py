@@ -7,8 +7,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
 
-from isthmus._math.confidence import clipped_logit, with_caution, without_text
+from isthmus._math.confidence import with_caution, without_text
 from isthmus.choose.checking import LabelCheck, check_sample
 from isthmus.choose.forecast import forecast_answers
 from isthmus.choose.guaranteed import draw_to_decide, look_at_random, next_step, read_list
@@ -64,8 +65,8 @@ def accuracy_by(result: Any, by: Sequence) -> list[dict]:
     known = expected is not None and expected.estimate is not None
     ends = [result.confidence] * 3
     if known:
-        middle = clipped_logit(expected.estimate)
-        cautions = (middle - clipped_logit(end) for end in (expected.low, expected.high))
+        middle, *others = logit(np.clip([expected.estimate, expected.low, expected.high], 1e-6, 1 - 1e-6))
+        cautions = (middle - end for end in others)
         ends[1:] = (with_caution(result.confidence, float(caution)) for caution in cautions)
         for part in ends[1:]:
             part[result.known_answers.read.rows] = 1.0

@@ -108,8 +108,8 @@ def compare_words(earlier: Sequence[str], later: Sequence[str], language: str) -
     lengths = np.log(size[sides[0]]), np.log(size[sides[1]])
     difference, error = lengths[1].mean() - lengths[0].mean(), sqrt(sum(part.var() / len(part) for part in lengths))
     unlike = abs(difference) > LATER["length"] + LATER["z"] * error
-    means = (float(np.exp(part.mean())) for part in lengths)
-    rows.append(_entry("length", *means, difference, unlike))
+    there, here = (float(np.exp(part.mean())) for part in lengths)
+    rows.append(_entry("length", there, here, difference, unlike))
     return rows, shifted_words(counts, vectorizer.get_feature_names_out(), n)
 
 
@@ -151,7 +151,8 @@ def _row(measure: str, earlier: np.ndarray, later: np.ndarray) -> dict[str, Any]
     parts = zip((earlier, later), slopes, strict=True)
     error = sqrt(sum(float(part.var()) / max(len(part), 1) / slope**2 for part, slope in parts))
     margin = {"familiar words": LATER["familiar"], "confidence": LATER["confidence"], "agreement": LATER["agreement"]}
-    return _entry(measure, *means, difference, difference < -(margin[measure] + LATER["z"] * error))
+    unlike = difference < -(margin[measure] + LATER["z"] * error)
+    return _entry(measure, means[0], means[1], difference, unlike)
 
 
 def _entry(measure: str, earlier: float, later: float, difference: float, unlike: Any) -> dict[str, Any]:
@@ -185,8 +186,7 @@ def expect_later(base: AccuracyEstimate, rows: Sequence[dict], n_documents: int,
         np.clip([base.low, base.estimate, base.for_calibration, base.high], _EDGE, 1 - _EDGE)
     ).tolist()
     centre = outside + (LATER["slope"] * difference if unlike else 0.0)
-    widths = middle - low, high - middle
-    widths = [hypot(width, LATER["spread"] if unlike else 0.0) for width in widths]
+    widths = [hypot(width, LATER["spread"] if unlike else 0.0) for width in (middle - low, high - middle)]
     outside = float(expit(centre))
     estimate = outside * (1 - in_groups)
     sampling = two_sided_z(base.confidence_level) * sqrt(max(estimate * (1 - estimate), 0.01) / n_documents)

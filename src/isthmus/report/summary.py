@@ -859,7 +859,7 @@ def collection_facts(docs: Collection, role: str) -> dict[str, Any]:
 
 
 def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
-    """Return the class proportions for each value of a column.
+    """Return the class proportions and the expected accuracy for each value of a column.
 
     Parameters
     ----------
@@ -880,7 +880,10 @@ def by_facts(result, by: tuple[str, Sequence] | None) -> dict[str, Any] | None:
     shares: dict[str, list[dict]] = {}
     for row in result.class_shares(by=values):
         shares.setdefault(row["value"], []).append(row)
-    rows = [_value_row(result, value, mask, shares[value]) for value, mask in masks]
+    rows = [
+        _value_row(result, value, mask, shares[value]) | {"right": right}
+        for (value, mask), right in zip(masks, result.accuracy_by(values), strict=True)
+    ]
     facts = {"name": name, "classes": [str(label) for label in result.classes.tolist()], "rows": rows}
     if period is None:
         return {**facts, "period": None, "figure": None}

@@ -212,7 +212,9 @@ def _squeeze(places: np.ndarray) -> np.ndarray:
     return np.tanh((places - np.median(places, axis=0)) / np.where(scale > 0, 1.2 * scale, 1.0))
 
 
-def shifted_words(counts: sp.csr_matrix, names: Sequence[str], n_source: int, *, top: int = _WORDS) -> list[dict]:
+def shifted_words(
+    counts: sp.csr_matrix, names: Sequence[str] | np.ndarray, n_source: int, *, top: int = _WORDS
+) -> list[dict]:
     """List the words whose frequency differs most between the sides.
 
     The score is the signed root of a word's part of the Jensen–Shannon divergence of the document frequencies. It
