@@ -44,16 +44,16 @@ def read_task(source: str | Path, target: str | Path, label: str, text: str | No
         With code ``labels-not-classes`` if no label of the target occurs in the source.
     """
     sides = [read_collection(path, text=text, label=label) for path in (source, target)]
-    rows = [
+    first, second = (
         [(one, str(name)) for one, name in zip(side.texts, side.labels, strict=True) if name is not None]
         for side in sides
-    ]
-    if not {name for _, name in rows[0]} & {name for _, name in rows[1]}:
+    )
+    if not {name for _, name in first} & {name for _, name in second}:
         raise DataError(
             f"No label of {target} occurs in {source}; give two files whose column {label!r} has the same classes.",
             code="labels-not-classes",
         )
-    return TaskData.from_rows(*rows)
+    return TaskData.from_rows(first, second)
 
 
 def predict(method: str, data: TaskData, seed: int) -> np.ndarray:

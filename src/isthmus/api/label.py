@@ -139,10 +139,10 @@ def label(
         }
     )
     # Python and the command accept the same word for a part that is switched off.
-    word_labels = False if isinstance(word_labels, str) and word_labels == NONE else word_labels
+    words = False if isinstance(word_labels, str) else word_labels
     embed = False if isinstance(embed, str) and embed == NONE else embed
     collections = source_texts, source_labels, target_texts
-    job = read_job(request, *collections, source_domain, extra_texts, vectors, embed, word_labels, classes)
+    job = read_job(request, *collections, source_domain, extra_texts, vectors, embed, words, classes)
     job = replace(job, parameters=parameters, labeller=labeller)
     answers = read_target_labels(target_labels, job)
     result = LabelResult(**label_fields(job, method))

@@ -276,8 +276,8 @@ def try_methods(
 
 def _baseline_is_far_behind(outcomes: Sequence[Any]) -> bool:
     rule = VotingRule()
-    fitted = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate) and outcome.evidence is not None]
-    scores = {candidate.name: rule.score(candidate.evidence) for candidate in fitted}
+    fitted = [outcome for outcome in outcomes if isinstance(outcome, FittedCandidate)]
+    scores = {one.name: rule.score(one.evidence) for one in fitted if one.evidence is not None}
     return scores[YARDSTICK] < max(scores.values()) - HOPELESS
 
 

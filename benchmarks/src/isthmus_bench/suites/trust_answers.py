@@ -41,7 +41,7 @@ def measure_all(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """All plain pairs, and their means."""
     from isthmus_bench.suites import trust  # this module belongs to that suite
 
-    rows = []
+    rows: list[dict] = []
     for base in trust.BASES:
         progress(f"pair {base}", len(rows), len(trust.BASES))
         rows.append(measure(base, trust.TASKS[f"{base}-plain"].load(folder)))
