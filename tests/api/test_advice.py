@@ -28,6 +28,7 @@ def test_short_texts_and_verdicts_get_advice():
     assert "models get bge-small-en-v1.5" in short["message"]
     long = [[text + LONG for text in texts] for texts in (SOURCE, TARGET)]
     assert label(long[0], TOPICS, long[1]).advice is None
+    assert "short" in label(SOURCE, TOPICS, long[1]).advice["message"]  # one short side is enough
     assert "verdicts" in label(long[0], VERDICTS, long[1]).advice["message"]
 
 

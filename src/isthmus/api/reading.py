@@ -23,7 +23,8 @@ from isthmus.feedback.model import calibrated_proba, without_answers
 from isthmus.feedback.teaching import labels_without_own_answer
 from isthmus.wording import LOOK, AnswerForecast, Step
 
-SHORT_TEXT = 200  # characters; with a smaller median, words alone say little about a text
+# Characters; with a smaller median on one side, words alone say little about a text (benchmarks/notes/names.md).
+SHORT_TEXT = 200
 
 
 def class_shares(result: Any, by: Sequence | None = None) -> list[dict]:
@@ -182,7 +183,7 @@ def advise_encoder(result: Any) -> dict[str, str] | None:
         return None
     if read_polarity(result.classes) is not None:
         reason = "The classes are verdicts"
-    elif np.median([len(text) for text in result.texts]) <= SHORT_TEXT:
+    elif min(np.median([len(text) for text in side]) for side in (result.source_texts, result.texts)) <= SHORT_TEXT:
         reason = "The texts are short"
     else:
         return None

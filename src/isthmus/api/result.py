@@ -420,8 +420,8 @@ class LabelResult(FrameResult, Labelling):
     def advice(self) -> dict[str, str] | None:
         """Advice to use a sentence encoder: ``code`` and ``message``, or None.
 
-        The code ``no-encoder`` appears if method ``auto`` used no encoder and either the classes are verdicts or the
-        median length of the texts is at most 200 characters.
+        The code ``no-encoder`` appears if method ``auto`` used no encoder and either the classes are verdicts, or the
+        median length of the texts of one side is at most 200 characters.
         """
         from isthmus.api import reading
 

@@ -84,7 +84,7 @@ def label_files(request: LabelOptions) -> None:
 
         work.enter_context(sharing())  # the report counts words that the methods have already counted
         result = label_collections(request, inputs)
-        if result.advice is not None:
+        if request.embed is None and result.advice is not None:
             warn(result.advice["message"], code=result.advice["code"])
         result.settings["collection"] = shown_name(target.name)  # named when later files are compared with it
         whole = inputs.half_labelled
