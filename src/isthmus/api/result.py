@@ -856,13 +856,12 @@ class LabelResult(FrameResult, Labelling):
         # A model on given vectors has only the vectors of the fitted texts.
         own = self.texts[:1] if self.needs_vectors else ["", *(text[:TRIED] for text in self.texts[:1])]
         # String kernels are tried with one fitted text, because comparing all of them takes half a second.
-        rules = {name: getattr(member, "rule", None) for name, member in self.model.members.items()}
-        small = {
-            name: replace(self.model.members[name], rule=rule.first())
-            for name, rule in rules.items()
-            if hasattr(rule, "first")
-        }
-        tried = LabelModel(self.model.members | small, self.model.weights, self.model.stages)
+        members = dict(self.model.members)
+        for name, member in self.model.members.items():
+            first = getattr(getattr(member, "rule", None), "first", None)
+            if first is not None:
+                members[name] = replace(member, rule=first())
+        tried = LabelModel(members, self.model.weights, self.model.stages)
         proba = tried.predict_proba(own)
         wide = proba.shape == (len(own), len(self.classes)) and self.probabilities.shape[1] == len(self.classes)
         finite = all(np.isfinite(part).all() for part in (proba, self.probabilities, self.confidence))
