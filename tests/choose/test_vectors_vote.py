@@ -9,9 +9,10 @@ import pytest
 from sklearn.svm import LinearSVC
 
 import isthmus
-from isthmus.choose.candidates import SOURCE_ONLY, Candidates, FittedCandidate, candidates_for
+from isthmus.choose.candidates import SOURCE_ONLY, Candidates, FittedCandidate, candidates_for, try_methods
 from isthmus.choose.choice import decide
 from isthmus.choose.evidence import Evidence, LabelScorer, WordView
+from isthmus.choose.texts import TransferTexts
 from isthmus.choose.trust import carried_over, trust_features
 from isthmus.choose.voting import VotingRule
 from isthmus.features.embeddings import FunctionEmbedder, StaticEmbedder
@@ -190,3 +191,16 @@ def test_auto_with_strong_vectors_leaves_the_words_out():
     chosen = {row["method"] for row in result.decision if row["chosen"]}
     assert chosen <= {"vectors", "neighbours", "vectors-logistic"}
     assert np.mean(result.labels == truth) > 0.95
+
+
+@pytest.mark.parametrize(("hopeless", "tried"), [(-99.0, False), (99.0, True)])
+def test_costly_self_training_needs_a_starting_point_that_is_not_far_behind(monkeypatch, hopeless, tried):
+    monkeypatch.setattr("isthmus.choose.candidates.CANDIDATES", ("logistic", "self-training", "projection"))
+    monkeypatch.setattr("isthmus.choose.candidates.COSTLY", 100)
+    monkeypatch.setattr("isthmus.choose.candidates.HOPELESS", hopeless)
+    source, labels, _ = collection(60, 0)
+    target, _, _ = collection(60, 1)
+    texts = TransferTexts.of(source, labels.astype(object), target)
+    found = try_methods(texts, embed=False, random_state=0, n_jobs=1)
+    assert ("self-training" in [candidate.name for candidate in found.fitted]) is tried
+    assert ("self-training" in [row["method"] for row in found.left_out]) is not tried
