@@ -22,7 +22,7 @@ from isthmus_bench.suites.names import (
     left_out,
     score,
 )
-from isthmus_bench.suites.trust import TASKS as SPOILT
+from isthmus_bench.suites.trust_tasks import TASKS as SPOILT
 
 
 def test_every_task_that_is_named_is_there():

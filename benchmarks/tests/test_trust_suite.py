@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from isthmus_bench.suites.trust import KINDS, SUITE, TASKS, draw_shares, promises, spoil
+from isthmus_bench.suites.trust import SUITE, promises
+from isthmus_bench.suites.trust_tasks import KINDS, TASKS, draw_shares, spoil
 
 SOURCE = [(f"source {name} {i}", name) for name in ("a", "b", "c", "d") for i in range(200)]
 TARGET = [(f"target {name} {i}", name) for name in ("a", "b", "c", "d") for i in range(200)]

@@ -60,7 +60,9 @@ def import_graph(*folders: Path) -> dict[str, set[str]]:
     named = modules(*folders)
     graph = {}
     for name, path in named.items():
-        names = imported_names(tree_of(path), name, named)
+        # The table of saved classes is looked up only while a file is read, when the caller has loaded the result.
+        strings = {} if name == "isthmus.saving" else named
+        names = imported_names(tree_of(path), name, strings)
         graph[name] = {nearest_module(other, named) for other in names} - {None, name}
     return graph
 

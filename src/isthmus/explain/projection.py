@@ -11,7 +11,7 @@ from isthmus._validation import check_rows
 from isthmus.choose.model import Member
 from isthmus.classify.rules import ProjectionRule
 from isthmus.explain.terms import term_names, text_row
-from isthmus.features.blocks import as_counts
+from isthmus.features.weights import as_counts
 
 if TYPE_CHECKING:  # the rule of a saved result needs no estimator
     from isthmus.classify.projection.classifier import TermProjectionClassifier

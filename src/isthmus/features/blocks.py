@@ -16,24 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from isthmus.features.weights import smooth_idf, weigh_tfidf
+from isthmus.features.weights import as_counts, smooth_idf, weigh_tfidf
 
 if TYPE_CHECKING:
     from isthmus.features.term_chi2 import TermStatistics
 
 BINS = 1 << 16  # steps in which margins and confidences between 0 and 1 are counted
 _PER_COLUMN, _FEWEST = 4, 2_000_000  # entries that wait to be counted
-
-
-def as_counts(X: Any) -> sp.csr_matrix:
-    """CSR without repeated entries; the input's own arrays when it is so already."""
-    if not sp.issparse(X):
-        return sp.csr_matrix(np.asarray(X))
-    X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)  # a new one would look anew for repeated entries
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def project_rows(X: Any, term_class: np.ndarray, weight: np.ndarray, n_classes: int) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from isthmus.exceptions import DataError, UsageError
-from isthmus.features.blocks import as_counts
+from isthmus.features.weights import as_counts
 
 # log2 of the terms per bucket of the counting pass, at most 16: the tables of a bucket fit the second-level cache.
 BUCKET_BITS = 12

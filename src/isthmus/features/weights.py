@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
 from isthmus._math.rows import scale_to_unit
+
+
+def as_counts(X: Any) -> sp.csr_matrix:
+    """CSR without repeated entries; the input's own arrays when it is so already."""
+    if not sp.issparse(X):
+        return sp.csr_matrix(np.asarray(X))
+    X = X if isinstance(X, sp.csr_matrix) else sp.csr_matrix(X)  # a new one would look anew for repeated entries
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def document_frequency(X: sp.csr_matrix) -> np.ndarray:

@@ -32,8 +32,8 @@ from isthmus.features.counting import sharing
 from isthmus.feedback.asking import ASKING
 from isthmus.methods import make_method
 from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
-from isthmus_bench.suites.trust import LENGTH, SIZE, draw
-from isthmus_bench.suites.trust import TASKS as SPOILT
+from isthmus_bench.suites.trust_tasks import LENGTH, SIZE, draw
+from isthmus_bench.suites.trust_tasks import TASKS as SPOILT
 from isthmus_bench.tasks import (
     AMAZON_PAIRS,
     NEWSGROUP_TASKS,

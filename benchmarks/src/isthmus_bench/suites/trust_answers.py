@@ -13,6 +13,7 @@ import numpy as np
 import isthmus
 from isthmus._progress import progress
 from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.suites.trust_tasks import BASES, TASKS
 
 ANSWERS, BUDGET = 100, 0.1
 
@@ -39,11 +40,9 @@ def measure(name: str, data: TaskData) -> dict:
 
 def measure_all(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """All plain pairs, and their means."""
-    from isthmus_bench.suites import trust  # this module belongs to that suite
-
     rows: list[dict] = []
-    for base in trust.BASES:
-        progress(f"pair {base}", len(rows), len(trust.BASES))
-        rows.append(measure(base, trust.TASKS[f"{base}-plain"].load(folder)))
+    for base in BASES:
+        progress(f"pair {base}", len(rows), len(BASES))
+        rows.append(measure(base, TASKS[f"{base}-plain"].load(folder)))
     names = ("right", "expected", "off", "passed", "wrong in file", "kept")
     return [*rows, {"pair": "mean", **{name: round(float(np.mean([row[name] for row in rows])), 3) for name in names}}]

@@ -16,6 +16,7 @@ import numpy as np
 import isthmus
 from isthmus._progress import progress
 from isthmus_bench.engine.suite import TaskData
+from isthmus_bench.suites.trust_tasks import BASES, LENGTH, TASKS
 from isthmus_bench.tasks import AMAZON_FILE, Rows, read_records, topic_rows
 
 SIZE, FEWEST, WORDS, LOSS = 250, 100, 12, 0.05
@@ -24,8 +25,6 @@ DRAWS, DRAWN = 10, 100  # random parts of the batch of the same collection, and 
 
 def other_collections(base: str, folder: Path) -> dict[str, Rows]:
     """Rows of collections with the classes of the pair."""
-    from isthmus_bench.suites import trust  # this module belongs to that suite
-
     if base == "books-kitchen":
         records = read_records(folder / AMAZON_FILE)
         return {
@@ -34,7 +33,7 @@ def other_collections(base: str, folder: Path) -> dict[str, Rows]:
         }
     if base == "fudan-sogou":
         return {"thucnews": topic_rows(folder, "thucnews_full_small")}
-    return {"newsgroups": trust.BASES["newsgroups-dmoz"][0](folder)[0]} if base == "dmoz-halves" else {}
+    return {"newsgroups": BASES["newsgroups-dmoz"][0](folder)[0]} if base == "dmoz-halves" else {}
 
 
 def shorten(text: str) -> str:
@@ -45,14 +44,12 @@ def shorten(text: str) -> str:
 
 def batches_of(base: str, folder: Path) -> tuple[TaskData, dict[str, Rows]]:
     """The pair, and the batches with at least ``FEWEST`` documents; the name of the pair fixes all draws."""
-    from isthmus_bench.suites import trust
-
-    data = trust.TASKS[f"{base}-plain"].load(folder)
-    sides, classes = trust.BASES[base][0](folder), set(data.source_labels)
+    data = TASKS[f"{base}-plain"].load(folder)
+    sides, classes = BASES[base][0](folder), set(data.source_labels)
     rng = np.random.default_rng(zlib.crc32(base.encode()))
 
     def unread(rows: Rows, used: list[str]) -> Rows:
-        rows = [(text[: trust.LENGTH], label) for text, label in dict.fromkeys(rows) if label in classes]
+        rows = [(text[:LENGTH], label) for text, label in dict.fromkeys(rows) if label in classes]
         rows = [rows[i] for i in rng.permutation(len(rows))]
         return [row for row in rows if row[0] not in set(used)]
 
@@ -107,11 +104,9 @@ def measure(base: str, folder: Path) -> list[dict]:
 
 def measure_all(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
     """All plain pairs, and the means over changed batches, over batches that lose, and over the same collection."""
-    from isthmus_bench.suites import trust
-
     rows: list[dict] = []
-    for step, base in enumerate(trust.BASES):
-        progress(f"pair {base}", step, len(trust.BASES))
+    for step, base in enumerate(BASES):
+        progress(f"pair {base}", step, len(BASES))
         rows += measure(base, folder)
     parts = {
         "same": [row for row in rows if row["batch"] == "same"],

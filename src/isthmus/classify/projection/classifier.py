@@ -20,9 +20,10 @@ from isthmus.base import FROM_0, POSITIVE, Domains, Interval, StrOptions, Transf
 from isthmus.classify.projection.hinge import fit_squared_hinge
 from isthmus.classify.rules import ProjectionRule, class_shares
 from isthmus.exceptions import UsageError
-from isthmus.features.blocks import Block, ClassCounts, Passes, add_tuples, as_counts, count_classes
+from isthmus.features.blocks import Block, ClassCounts, Passes, add_tuples, count_classes
 from isthmus.features.projection import Projection, TermProjector
 from isthmus.features.term_chi2 import TermStatistics, count_terms
+from isthmus.features.weights import as_counts
 
 TEMPERATURES = (math.exp(-3.0), math.exp(6.0))  # bounds of the inverse temperature
 _BACK_ROWS = 3_000  # source rows that check a round of adaptation
