@@ -313,3 +313,17 @@ def test_the_worker_makes_an_export_in_the_form_and_under_the_name_it_was_asked_
         with pytest.raises((DataError, UsageError)):
             done.exports.start(project, wrong[0], run=wrong[1], ending=wrong[2], by=lee)
     assert done.jobs.claim() is None, "what is refused does not wait for the worker"
+
+
+def test_a_workspace_on_a_read_only_disk_is_read_and_backed_up(tmp_path, monkeypatch):
+    with open_workspace(tmp_path / "w") as ws:
+        ws.people.create("Kim", None)
+    monkeypatch.setattr("isthmus.workspace.database.os.access", lambda path, mode: "workspace.db" not in str(path))
+    with open_workspace(tmp_path / "w") as ws:
+        assert ws.backup(tmp_path / "saved.tar")["tables"]["people"] == 1
+        with pytest.raises(DataError, match="read-only"):
+            ws.people.create("Lee", None)
+    # Transactions that only the write-ahead log holds would be missing from the backup.
+    (tmp_path / "w" / "workspace.db-wal").write_bytes(b"x")
+    with pytest.raises(DataError, match="read-only"):
+        open_workspace(tmp_path / "w")

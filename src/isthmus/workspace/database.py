@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,6 +10,7 @@ from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from importlib import resources
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -116,6 +118,8 @@ class Database:
     def __init__(self, url: str):
         self.url = read_url(url)
         self.is_sqlite = self.url.get_backend_name() == "sqlite"
+        if self.is_sqlite:
+            self.url = _readable(self.url)
         settings: dict[str, Any] = {"pool_size": 20, "max_overflow": 20, "pool_use_lifo": True}
         if self.is_sqlite:
             settings["connect_args"] = {"timeout": _WAIT, "check_same_thread": False}
@@ -300,6 +304,18 @@ def read_url(url: str) -> sa.URL:
     if backend != "sqlite":
         raise UsageError(f"{backend!r} is not supported; give a postgresql:// or a sqlite:/// address.")
     return found
+
+
+def _readable(url: sa.URL) -> sa.URL:
+    """Return an address with which SQLite also reads a file on a read-only disk, so that it can be backed up."""
+    file = Path(str(url.database))
+    if not file.is_file() or os.access(file, os.W_OK):
+        return url
+    log = Path(f"{file}-wal")
+    # The last transactions are still in the write-ahead log, which a read-only disk cannot add to the file.
+    if log.is_file() and log.stat().st_size:
+        raise DataError(READ_ONLY_SENTENCE, code=AWAY)
+    return url.set(database=f"file:{file}", query={"immutable": "1", "uri": "true"})
 
 
 def _prepare_sqlite(connection: Any, record: Any) -> None:
