@@ -33,17 +33,22 @@ from isthmus.choose.texts import TransferTexts
 from isthmus.exceptions import DataError, MissingExtraError
 from isthmus.methods import make_method
 from isthmus_bench.calibration import expected_calibration_error
-from isthmus_bench.engine.suite import Method, Suite, Task, TaskData, pack_correct
+from isthmus_bench.engine.suite import Method, Study, Suite, Task, TaskData, pack_correct
 from isthmus_bench.suites.dual_data import NEGATIVE_FILE, POSITIVE_FILE, lexicon
+from isthmus_bench.suites.encoders import compare_encoders
 from isthmus_bench.tasks import (
     AMAZON_FILE,
     AMAZON_MULTI,
     AMAZON_PAIRS,
     AMAZON_UNLABELLED_FILE,
     CHINESE_TASKS,
+    DMOZ_FILE,
     NEWSGROUP_TASKS,
+    NEWSGROUPS_FILE,
+    REUTERS_FILE,
     REUTERS_TASKS,
     TOPIC_TASKS,
+    WEBKB_FILE,
     amazon_unlabelled,
 )
 
@@ -448,4 +453,12 @@ SUITE = Suite(
     contrasts={"auto": CANDIDATES},
     hidden=("sweep", *PROMISES),
     derived={"promises": promises, "left-out": left_out, "interval": interval},
+    studies={
+        "encoders": Study(
+            "encoders",
+            "auto with vectors of a sentence encoder, without them, and logistic regression on the same vectors",
+            compare_encoders,
+            files=(AMAZON_FILE, NEWSGROUPS_FILE, REUTERS_FILE, DMOZ_FILE, WEBKB_FILE),
+        ),
+    },
 )
