@@ -245,7 +245,10 @@ async def known_fields(request: Request) -> None:
     names = {field.alias for field in request.scope["route"].dependant.body_params}
     # A misspelt field would otherwise be ignored without a message. A model, named "body", checks its own fields.
     if names and names != {"body"} and request.headers.get("content-type", "").startswith("application/json"):
-        body = await request.json()
+        try:
+            body = await request.json()
+        except ValueError:  # FastAPI reports a body that is no JSON; an empty one may be allowed
+            return
         unknown = sorted(set(body) - names) if isinstance(body, dict) else []
         if unknown:
             raise HTTPException(422, f"{unknown[0][:40]!r} is no field here; use {', '.join(sorted(names))}.")
