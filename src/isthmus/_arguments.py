@@ -16,6 +16,8 @@ from typing import Any
 from isthmus.exceptions import UsageError
 
 BOOLEANS = ("bool", "bool_")  # Python's and numpy's type
+# Arguments that are validated elsewhere, with sentences and codes of their own.
+VALIDATED = frozenset(("source_texts", "source_labels", "source_groups", "target_texts"))
 
 
 def checks_arguments(function: Callable) -> Callable:
@@ -56,10 +58,12 @@ def checks_arguments(function: Callable) -> Callable:
         except TypeError as error:
             raise UsageError(f"{function.__name__}(): {error}.", code="bad-parameter") from None
         for name, value in given.items():
+            if name in VALIDATED:
+                continue
             annotation = allowed_types()[name]
             if not has_type(value, annotation):
-                allowed = str(signature.parameters[name].annotation).replace(" | ", " or ")
-                message = f"{name} is {reprlib.repr(value)} ({type(value).__name__}); give a value of type {allowed}."
+                allowed = " or ".join(describe_types(annotation))
+                message = f"{name} is {reprlib.repr(value)} ({type(value).__name__}); give {allowed}."
                 raise UsageError(message, code="bad-parameter")
         return function(*args, **options)
 
@@ -82,6 +86,40 @@ def checks_methods(kind: type) -> type:
         if not name.startswith("_"):
             setattr(kind, name, checks_arguments(member))
     return kind
+
+
+WORDS = {
+    bool: "True or False",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    os.PathLike: "a path",
+    collections.abc.Sequence: "a sequence",
+    collections.abc.Iterable: "a sequence",
+    collections.abc.Mapping: "a mapping",
+    collections.abc.Callable: "a function",
+    type(None): "None",
+}
+
+
+def describe_types(annotation: Any) -> list[str]:
+    """Return the types that an annotation allows, in words.
+
+    Parameters
+    ----------
+    annotation : Any
+        Evaluated annotation.
+
+    Returns
+    -------
+    list of str
+    """
+    origin = typing.get_origin(annotation) or annotation
+    if origin in (typing.Union, types.UnionType):
+        return list(dict.fromkeys(word for one in typing.get_args(annotation) for word in describe_types(one)))
+    if origin is typing.Literal:
+        return [repr(one) for one in typing.get_args(annotation)]
+    return [WORDS.get(type(None) if origin is None else origin, getattr(origin, "__name__", str(origin)))]
 
 
 def has_type(value: Any, annotation: Any) -> bool:

@@ -123,7 +123,7 @@ def test_no_row_is_lost_where_a_table_is_written_in_several_pieces(tmp_path):
     assert lines[20_000:] == ["19999,39998", "20000,40000"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows=st.lists(st.tuples(TEXTS, TEXTS | st.floats() | st.booleans() | st.none()), min_size=1), safe=st.booleans())
 def test_csv_files_read_the_same_in_other_programs_and_here(rows, safe):
     """Cells are quoted where the csv module needs it, and an apostrophe is the only change."""

@@ -208,7 +208,7 @@ def cluster(
     min_df: int | str = "auto",
     language: str = "auto",
     source_collections: Sequence[int] | None = None,
-    pivots: Mapping[str, float] | None = None,
+    pivots: Mapping | None = None,
 ) -> GroupingResult:
     """Group the target texts, following the groups of the source texts where they fit.
 

@@ -436,7 +436,7 @@ def reading_frame(
     >>> import numpy as np
     >>> from isthmus.choose import reading_frame
     >>> [reading_frame(np.linspace(0.999, 0.5, 2000), 0.1, n) for n in (100, 400)]
-    [300, 800]
+    [750, 900]
     """
     check_budget(budget)
     confidence = np.asarray(confidence, dtype=float)

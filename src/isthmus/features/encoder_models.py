@@ -160,7 +160,8 @@ def download_encoder(name: str, folder: Path | None = None, *, force: bool = Fal
     folder = folder or encoder_folder(name)
     if folder.exists() and not force:
         if not is_complete(name, folder):
-            raise DataError(f"The folder {str(folder)!r} exists; give --force to replace it.", code="output-exists")
+            message = f"The folder {str(folder)!r} exists; choose another folder, or allow to replace it."
+            raise DataError(message, code="output-exists")
         _check_files(name, folder)
         return folder
     hub = import_optional("huggingface_hub", "Downloading an encoder", extra="onnx")
