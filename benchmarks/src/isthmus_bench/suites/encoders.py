@@ -51,7 +51,7 @@ def draw_pair(name: str, folder: Path) -> TaskData:
     for side in sides:
         rows = [row for row in side if row[1] in shared]
         drawn.append([rows[i] for i in rng.permutation(len(rows))[:SIZE]])
-    return TaskData.from_rows(*drawn)
+    return TaskData.from_rows(drawn[0], drawn[1])
 
 
 def measure_pair(data: TaskData, vectors: tuple[np.ndarray, np.ndarray]) -> dict[str, float]:
@@ -93,7 +93,9 @@ def compare_encoders(folder: Path, seeds: tuple[int, ...]) -> list[dict]:
                 continue
             vectors = [np.array([stored[key] for key in side], dtype=np.float32) for side in keys]
             kind = "reviews" if name in AMAZON_PAIRS else "topics"
-            rows.append({"encoder": encoder.name, "pair": name, "kind": kind} | measure_pair(data, tuple(vectors)))
+            rows.append(
+                {"encoder": encoder.name, "pair": name, "kind": kind} | measure_pair(data, (vectors[0], vectors[1]))
+            )
     return [*rows, *means_of(rows)]
 
 
