@@ -1,4 +1,4 @@
-"""Build sdist and wheel, install the wheel into an empty environment and run the demo there: ``make wheel``."""
+"""Build sdist and wheel, install each into an empty environment and run the demo there: ``make wheel``."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ import os
 import subprocess
 import sys
 import tempfile
-import venv
 import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-LARGEST = 1_000_000  # bytes
 NEEDED = ("isthmus/py.typed", "isthmus/corpus/sample/cars.csv", "isthmus/report/templates/pages.html.j2")
 
 
-def build(folder: Path) -> Path:
-    """Build the sdist, and the wheel from the sdist; the path of the wheel."""
+def build(folder: Path) -> tuple[Path, Path]:
+    """Build the sdist, and the wheel from the sdist; return the paths of the wheel and of the sdist."""
     for old in folder.glob("isthmus-*"):
         old.unlink()
     run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
-    (wheel,) = folder.glob("isthmus-*.whl")
-    return wheel
+    (wheel,), (sdist,) = folder.glob("isthmus-*.whl"), folder.glob("isthmus-*.tar.gz")
+    return wheel, sdist
 
 
 def inspect(wheel: Path) -> None:
@@ -34,28 +32,20 @@ def inspect(wheel: Path) -> None:
         sys.exit(f"{wheel.name}: missing {missing}, does not belong in it {stray}.")
 
 
-def weigh(wheel: Path) -> None:
-    """Refuse a wheel that is too large; last, so that everything else is known by then."""
-    size = wheel.stat().st_size
-    if size >= LARGEST:
-        sys.exit(f"{wheel.name} has {size:,} bytes; less than {LARGEST:,} are allowed.")
-    print(f"{wheel.name}: {size:,} bytes")
-
-
-def try_out(wheel: Path) -> None:
-    """Install the wheel with ``[app]`` into an empty environment and run the demo in an empty folder."""
+def try_out(distribution: Path, python: str) -> None:
+    """Install a distribution with ``[app]`` into an empty environment and run the demo in an empty folder."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        venv.create(folder / "env", with_pip=True)
+        run(python, "-m", "venv", folder / "env")
         programs = folder / "env" / ("Scripts" if sys.platform == "win32" else "bin")
         pip = (programs / "python", "-m", "pip", "--quiet", "--disable-pip-version-check")
-        run(*pip, "install", f"{wheel.resolve()}[app]", cwd=folder)
+        run(*pip, "install", f"{distribution.resolve()}[app]", cwd=folder)
         run(programs / "isthmus", "--version", cwd=folder)
         run(programs / "isthmus", "demo", cwd=folder)
         report = folder / "demo-output" / "report.html"
         if not report.is_file():
             sys.exit(f"isthmus demo wrote no {report.relative_to(folder)}.")
-        print(f"{report.relative_to(folder)}: {report.stat().st_size:,} bytes")
+        print(f"{distribution.name} ({distribution.stat().st_size:,} bytes) works with {python}.")
 
 
 def run(*command: object, cwd: Path = ROOT) -> None:
@@ -70,7 +60,10 @@ def run(*command: object, cwd: Path = ROOT) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="where sdist and wheel go (default: dist)")
-    wheel = build(parser.parse_args().out)
+    parser.add_argument("--python", nargs="+", default=[sys.executable], help="interpreters (default: this one)")
+    given = parser.parse_args()
+    wheel, sdist = build(given.out)
     inspect(wheel)
-    try_out(wheel)
-    weigh(wheel)
+    for python in given.python:
+        for distribution in (wheel, sdist):
+            try_out(distribution, python)
