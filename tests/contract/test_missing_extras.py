@@ -69,7 +69,7 @@ def packaged_vectors(folder):
 # extra -> (packages that are hidden, what is called)
 CASES = {
     "app": (["polars"], read_parquet),
-    "app ": (["jinja2"], lambda folder: result().report(folder / "page.html")),
+    "app ": (["polars"], lambda folder: result().to_frame()),
     "pictures": (["vl_convert"], save_picture),
     "notebook": (["anywidget"], lambda folder: result().review()),
     "embed": (["wordllama"], packaged_vectors),
